@@ -1,0 +1,102 @@
+//! Small JSON documents that outlive a call, such as a session's todos: typed, and changed one at a time.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::ToolError;
+use crate::store::{Scope, Store, StoreError};
+
+/// A tool's way to the store. Cheap to clone.
+#[derive(Clone)]
+pub struct Documents {
+    store: Arc<dyn Store>,
+}
+
+impl Documents {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// Reads a document; the default if there is none.
+    ///
+    /// # Errors
+    /// If the store fails, or holds something of another shape.
+    pub async fn get<T>(&self, scope: Scope, name: &'static str) -> Result<T, ToolError>
+    where
+        T: DeserializeOwned + Default + Send + 'static,
+    {
+        let store = Arc::clone(&self.store);
+        blocking(move || {
+            let value = store.document(&scope, name)?;
+            value.map_or_else(|| Ok(T::default()), |value| parse(name, value))
+        })
+        .await
+    }
+
+    /// Replaces a document by what `change` makes of it; no other change, of any process, comes in between.
+    ///
+    /// `change` may be called more than once; only its last answer counts. Returns that answer.
+    ///
+    /// # Errors
+    /// If the store fails, or `change` does; then the document is as it was.
+    pub async fn update<T, R>(
+        &self,
+        scope: Scope,
+        name: &'static str,
+        mut change: impl FnMut(&mut T) -> Result<R, ToolError> + Send + 'static,
+    ) -> Result<R, ToolError>
+    where
+        T: Serialize + DeserializeOwned + Default + Send + 'static,
+        R: Send + 'static,
+    {
+        let store = Arc::clone(&self.store);
+        let (answer, stored) = run_blocking(move || {
+            let mut answer = None;
+            let stored = store.update_document(&scope, name, &mut |value| {
+                let mut document: T = match value {
+                    Some(value) => parse(name, value)?,
+                    None => T::default(),
+                };
+                let made = change(&mut document);
+                let refused = made.is_err();
+                answer = Some(made);
+                if refused {
+                    return Err(StoreError::failed("refused"));
+                }
+                serde_json::to_value(&document)
+                    .map_err(|error| StoreError::caused(format!("{name} cannot be stored"), error))
+            });
+            (answer, stored)
+        })
+        .await?;
+        match (answer, stored) {
+            (Some(Err(refusal)), _) => Err(refusal),
+            (_, Err(error)) => Err(ToolError::caused(format!("{name} could not be stored"), error)),
+            (Some(Ok(answer)), Ok(())) => Ok(answer),
+            (None, Ok(())) => Err(ToolError::failed(format!("{name} was not changed"))),
+        }
+    }
+}
+
+fn parse<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, StoreError> {
+    serde_json::from_value(value)
+        .map_err(|error| StoreError::caused(format!("the stored {name} cannot be read"), error))
+}
+
+/// Runs what may block on a thread that may.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, ToolError> {
+    run_blocking(work).await?.map_err(|error| ToolError::caused("the store failed", error))
+}
+
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| ToolError::caused("the store did not answer", error))
+}

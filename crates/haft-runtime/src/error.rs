@@ -1,0 +1,174 @@
+//! Errors, cut by who acts next. `Display` is the sentence the model reads.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::permission::Denial;
+
+type Source = Box<dyn StdError + Send + Sync>;
+
+/// How a call can fail.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// No such tool was shown: the model chooses another.
+    #[error("there is no tool `{tool}`; {}", choices(.available))]
+    Unknown {
+        /// The name that was called.
+        tool: String,
+        /// The names that were shown.
+        available: Vec<String>,
+    },
+
+    /// The arguments end in the middle: the model sends them again, whole.
+    #[error(
+        "the arguments for {tool} were cut off after {received} bytes, before the JSON was complete; \
+         send the whole call again, or split it into smaller ones"
+    )]
+    CutOff {
+        /// The tool that was called.
+        tool: String,
+        /// How many bytes arrived.
+        received: usize,
+    },
+
+    /// The arguments do not fit the schema: the model rewrites them.
+    #[error(
+        "{tool} was called with arguments that do not fit:\n{detail}\nRewrite the call so that it fits the schema; nothing has run."
+    )]
+    InvalidParams {
+        /// The tool that was called.
+        tool: String,
+        /// One line per fault: where, what was expected, what came.
+        detail: String,
+    },
+
+    /// A rule or the user said no: the model does something else.
+    #[error(transparent)]
+    Denied(#[from] Box<Denial>),
+
+    /// A hook refused, or failed: it counts as a refusal.
+    #[error("blocked by a hook: {reason}")]
+    Blocked {
+        /// The hook's own words.
+        reason: String,
+    },
+
+    /// The call was cancelled; what had been gathered is kept.
+    #[error("cancelled{}", so_far(.partial))]
+    Cancelled {
+        /// The output up to that moment.
+        partial: String,
+    },
+
+    /// The call ran out of time; what had been gathered is kept.
+    #[error("timed out after {:.1} s{}", .after.as_secs_f64(), so_far(.partial))]
+    TimedOut {
+        /// How long it was allowed to run.
+        after: Duration,
+        /// The output up to that moment.
+        partial: String,
+    },
+
+    /// A defect of ours. The payload goes to the log, never to the model.
+    #[error("{tool} failed because of a defect in it; try another way")]
+    Panicked {
+        /// The tool that was called.
+        tool: String,
+    },
+
+    /// The tool's own words.
+    #[error("{message}")]
+    Failed {
+        /// What failed, on what, and what to do instead.
+        message: String,
+        /// What lies beneath, for the log.
+        #[source]
+        source: Option<Source>,
+    },
+}
+
+impl ToolError {
+    /// A failure in the tool's own words: what failed, on what, what to do instead.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), source: None }
+    }
+
+    /// A failure with the error beneath it; the message should not repeat that error's text.
+    pub fn caused(message: impl Into<String>, source: impl Into<Source>) -> Self {
+        let source = source.into();
+        Self::Failed { message: format!("{}: {source}", message.into()), source: Some(source) }
+    }
+
+    /// Cancelled with nothing to show.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::Cancelled { partial: String::new() }
+    }
+
+    /// The variant's name as every surface writes it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "unknown",
+            Self::CutOff { .. } => "cut_off",
+            Self::InvalidParams { .. } => "invalid_params",
+            Self::Denied(_) => "denied",
+            Self::Blocked { .. } => "blocked",
+            Self::Cancelled { .. } => "cancelled",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Panicked { .. } => "panicked",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+/// An error as it is stored and sent: its kind and the sentence the model reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct ErrorReport {
+    /// The variant's name, from [`ToolError::kind`].
+    pub kind: String,
+    /// The sentence the model reads.
+    pub message: String,
+    /// What stopped the call, when the kind is `denied`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denial: Option<Denial>,
+}
+
+impl From<&ToolError> for ErrorReport {
+    fn from(error: &ToolError) -> Self {
+        let denial = match error {
+            ToolError::Denied(denial) => Some(denial.as_ref().clone()),
+            _ => None,
+        };
+        Self { kind: error.kind().to_owned(), message: error.to_string(), denial }
+    }
+}
+
+/// Why a tool could not be built for an agent. The operator reads it.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct InitError {
+    reason: String,
+}
+
+impl InitError {
+    /// Says what is missing and how to supply it.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into() }
+    }
+}
+
+fn choices(available: &[String]) -> String {
+    if available.is_empty() {
+        "no tools are available".to_owned()
+    } else {
+        format!("available: {}", available.join(", "))
+    }
+}
+
+fn so_far(partial: &str) -> String {
+    if partial.is_empty() { String::new() } else { format!("; so far:\n{partial}") }
+}

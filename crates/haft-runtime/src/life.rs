@@ -1,0 +1,261 @@
+//! The life of one call: pending → running → completed | error, exactly one end, whatever happens.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::bound;
+use crate::error::{ErrorReport, ToolError};
+use crate::event::{Draft, EventKind};
+use crate::ids::{CallId, SessionId};
+use crate::output::{Metadata, Output};
+use crate::record::{Recorder, Ticket};
+use crate::store::CallState;
+
+/// Time between two progress events of one call: ten a second are as many as an eye can use.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// How a call ends, as it is told.
+pub(crate) type Ending = Result<Arc<Output>, (ErrorReport, Metadata)>;
+
+/// Where a call stands, and the only way to move it on. Dropped before its end, it ends as cancelled.
+pub(crate) struct Life {
+    /// None for a rehearsal: a call that is only asked what it would do.
+    recorder: Option<Recorder>,
+    session: SessionId,
+    call: CallId,
+    metadata_limit: usize,
+    stage: Mutex<Stage>,
+    nudge: Notify,
+}
+
+struct Stage {
+    state: CallState,
+    tool: String,
+    /// Whether the log knows this call; false once it refused it.
+    kept: bool,
+    repaired: Vec<String>,
+    progress: Progress,
+    /// The ticket of the last state, until something after it is waited for, or the tool takes its time.
+    arrival: Option<Ticket>,
+}
+
+#[derive(Default)]
+struct Progress {
+    title: String,
+    metadata: Metadata,
+    sent: Option<Instant>,
+    waiting: bool,
+}
+
+impl Life {
+    /// Starts with `pending`.
+    pub(crate) fn begin(
+        recorder: Recorder,
+        session: SessionId,
+        call: CallId,
+        tool: &str,
+        limit: usize,
+        kind: EventKind,
+    ) -> Self {
+        let life = Self::new(Some(recorder), session, call, tool, limit);
+        let arrival = life.record(&life.stage(), kind);
+        life.stage().arrival = Some(arrival);
+        life
+    }
+
+    /// A life that nobody hears of.
+    pub(crate) fn rehearsal(session: SessionId, call: CallId, tool: &str) -> Self {
+        Self::new(None, session, call, tool, 0)
+    }
+
+    fn new(
+        recorder: Option<Recorder>,
+        session: SessionId,
+        call: CallId,
+        tool: &str,
+        metadata_limit: usize,
+    ) -> Self {
+        let stage = Stage {
+            state: CallState::Pending,
+            tool: tool.to_owned(),
+            kept: true,
+            repaired: Vec::new(),
+            progress: Progress::default(),
+            arrival: None,
+        };
+        Self {
+            recorder,
+            session,
+            call,
+            metadata_limit,
+            stage: Mutex::new(stage),
+            nudge: Notify::new(),
+        }
+    }
+
+    /// The tool that answers, which a repaired name may differ from.
+    pub(crate) fn tool(&self) -> String {
+        self.stage().tool.clone()
+    }
+
+    /// Remembers which tool was meant.
+    pub(crate) fn meant(&self, tool: &str) {
+        tool.clone_into(&mut self.stage().tool);
+    }
+
+    /// Remembers what was mended in the call, for its metadata.
+    pub(crate) fn repaired(&self, repairs: impl IntoIterator<Item = String>) {
+        self.stage().repaired.extend(repairs);
+    }
+
+    /// Moves on to `running`. If the tool changes things, that is in the log before it starts: nothing
+    /// happens that a killed process would not know of.
+    ///
+    /// # Errors
+    /// If the log does not take it; then nothing may run.
+    pub(crate) async fn run(&self, args: Value, changes: bool) -> Result<(), ToolError> {
+        let ticket = {
+            let mut stage = self.stage();
+            stage.state = CallState::Running;
+            let tool = stage.tool.clone();
+            let running = EventKind::CallRunning { call: self.call.clone(), tool, args };
+            let ticket = self.record(&stage, running);
+            // The log keeps order: who waits for `running` has waited for `pending`.
+            if let Some(arrival) = stage.arrival.take() {
+                arrival.covered();
+            }
+            if !changes {
+                stage.arrival = Some(ticket);
+                return Ok(());
+            }
+            ticket
+        };
+        ticket.kept().await.map_err(|error| {
+            self.stage().kept = false;
+            ToolError::caused("the call could not be recorded, so it was not run", error)
+        })
+    }
+
+    /// Tells listeners how far it is; at most ten times a second, the first and the last always.
+    pub(crate) fn progress(&self, title: String, mut metadata: Metadata) {
+        bound::metadata(&mut metadata, self.metadata_limit);
+        let mut stage = self.stage();
+        if stage.state.is_terminal() {
+            return;
+        }
+        stage.progress.title = title;
+        stage.progress.metadata = metadata;
+        if stage.progress.sent.is_some_and(|sent| sent.elapsed() < BEAT) {
+            stage.progress.waiting = true;
+            self.nudge.notify_one();
+        } else {
+            self.send_progress(&mut stage);
+        }
+    }
+
+    /// What was last told.
+    pub(crate) fn last_progress(&self) -> (String, Metadata) {
+        let stage = self.stage();
+        (stage.progress.title.clone(), stage.progress.metadata.clone())
+    }
+
+    /// Delivers what had to wait, when its time comes. Never ends.
+    pub(crate) async fn keep_beat(&self) {
+        // We get here when the call is waiting for something: time to let it be known.
+        drop(self.stage().arrival.take());
+        loop {
+            self.nudge.notified().await;
+            let due = self.stage().progress.sent.map(|sent| sent + BEAT);
+            if let Some(due) = due {
+                tokio::time::sleep_until(due).await;
+            }
+            self.flush(&mut self.stage());
+        }
+    }
+
+    /// Ends the call. A second end is ignored.
+    pub(crate) fn end(&self, result: &Ending) -> Ticket {
+        let mut stage = self.stage();
+        if stage.state.is_terminal() {
+            return Ticket::settled();
+        }
+        self.flush(&mut stage);
+        if let Some(arrival) = stage.arrival.take() {
+            arrival.covered();
+        }
+        let (call, tool) = (self.call.clone(), stage.tool.clone());
+        let kind = match result {
+            Ok(output) => {
+                stage.state = CallState::Completed;
+                EventKind::CallCompleted { call, tool, output: Arc::clone(output) }
+            }
+            Err((error, metadata)) => {
+                stage.state = CallState::Error;
+                EventKind::CallError {
+                    call,
+                    tool,
+                    error: error.clone(),
+                    metadata: metadata.clone(),
+                }
+            }
+        };
+        self.record(&stage, kind)
+    }
+
+    /// What was mended so far.
+    pub(crate) fn repairs(&self) -> Vec<String> {
+        self.stage().repaired.clone()
+    }
+
+    /// Tells of something beside the call's own life.
+    pub(crate) fn note(&self, kind: EventKind) {
+        drop(self.record(&self.stage(), kind));
+    }
+
+    fn flush(&self, stage: &mut Stage) {
+        if stage.progress.waiting {
+            self.send_progress(stage);
+        }
+    }
+
+    fn send_progress(&self, stage: &mut Stage) {
+        stage.progress.waiting = false;
+        stage.progress.sent = Some(Instant::now());
+        let Progress { title, metadata, .. } = &stage.progress;
+        let (title, metadata) = (title.clone(), metadata.clone());
+        drop(
+            self.record(
+                stage,
+                EventKind::CallProgress { call: self.call.clone(), title, metadata },
+            ),
+        );
+    }
+
+    /// Called with the stage locked, so that events keep the order of the states.
+    fn record(&self, stage: &Stage, kind: EventKind) -> Ticket {
+        match &self.recorder {
+            Some(recorder) => {
+                recorder.record(Draft::now(Some(self.session.clone()), kind), stage.kept)
+            }
+            None => Ticket::settled(),
+        }
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Life {
+    /// The caller let go of the call before its end; whoever listens must not wait for ever.
+    fn drop(&mut self) {
+        if self.recorder.is_some() {
+            let error = ToolError::Cancelled { partial: String::new() };
+            drop(self.end(&Err((ErrorReport::from(&error), Metadata::new()))));
+        }
+    }
+}

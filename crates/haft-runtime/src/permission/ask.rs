@@ -1,0 +1,185 @@
+//! A request for access, what is answered to it, and what the model is told when the answer is no.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::{Effect, EffectKind};
+use super::policy::RuleRef;
+use crate::ids::{AskId, CallId, SessionId};
+use crate::output::Metadata;
+
+/// What a tool asks before its first side effect.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// A few words for a person.
+    pub title: String,
+    /// Everything the call would do.
+    pub effects: Vec<Effect>,
+    /// What *always* would allow from then on: narrow, and shown before it is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<Suggestion>,
+    /// What helps to decide, such as a diff.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+}
+
+impl Ask {
+    /// Asks for `effects`; *always* would cover exactly these.
+    pub fn new(title: impl Into<String>, effects: Vec<Effect>) -> Self {
+        let always = effects.iter().filter_map(Suggestion::exactly).collect();
+        Self { title: title.into(), effects, always, metadata: Metadata::new() }
+    }
+}
+
+/// A pattern that *always* would allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suggestion {
+    /// The permission.
+    pub key: String,
+    /// What it covers.
+    pub pattern: String,
+}
+
+impl Suggestion {
+    /// Covers this effect and no other; `None` where the value would be a pattern for more.
+    #[must_use]
+    pub fn exactly(effect: &Effect) -> Option<Self> {
+        let is_pattern = effect.value.contains(['*', '?']);
+        let means_all = effect.kind == EffectKind::Use && effect.value == "*";
+        let suggestion =
+            Self { key: effect.key.clone().into_owned(), pattern: effect.value.clone() };
+        (!is_pattern || means_all).then_some(suggestion)
+    }
+}
+
+/// An ask that waits for an answer, as the host shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingAsk {
+    /// Its id, for [`crate::Runtime::reply`].
+    pub id: AskId,
+    /// The session of the call.
+    pub session: SessionId,
+    /// The call that waits.
+    pub call: CallId,
+    /// The tool that was called.
+    pub tool: String,
+    /// What is asked. Its effects are those that no rule or grant allows.
+    #[serde(flatten)]
+    pub ask: Ask,
+    /// The rule that says *ask*, for the first of the effects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+}
+
+/// The user's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// Yes, this time.
+    Once,
+    /// Yes, and the suggested patterns from now on, in this project.
+    Always,
+    /// No; with words for the model, perhaps.
+    Reject {
+        /// What the user wants instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<String>,
+    },
+    /// There is nobody to ask.
+    Unattended,
+}
+
+/// How an ask ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closed {
+    /// It was answered.
+    Answered(Reply),
+    /// Another ask's *always* came to cover it.
+    Covered,
+    /// Another ask of the session was rejected, and this one with it.
+    Dropped,
+    /// The call ended before an answer came.
+    Abandoned,
+}
+
+/// Why a call was stopped, for the model and for every surface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// What was not allowed.
+    pub effect: Effect,
+    /// The one rule that stopped it; none where nothing decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRef>,
+    /// Who said no.
+    pub by: DeniedBy,
+}
+
+/// Who said no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeniedBy {
+    /// A rule says *deny*.
+    Rule,
+    /// The user, with words perhaps.
+    User {
+        /// What the user wants instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<String>,
+    },
+    /// A rule says *ask*, and there is nobody to ask.
+    Unattended,
+    /// The user rejected another call of the session that was waiting at the same time.
+    Dropped,
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Effect { key, value, .. } = &self.effect;
+        let what = format!("{key} `{}`", value.escape_debug());
+        match &self.by {
+            DeniedBy::Rule => {
+                write!(f, "not allowed: {what}")?;
+                if let Some(rule) = &self.rule {
+                    write!(f, ", by the rule {rule}")?;
+                    if let Some(reason) = &rule.reason {
+                        write!(f, " ({reason})")?;
+                    }
+                }
+                f.write_str("; do not retry it, find a way that needs no such access")
+            }
+            DeniedBy::User { feedback: Some(words) } => {
+                write!(f, "the user rejected {what} and said: {words}")
+            }
+            DeniedBy::User { feedback: None } => {
+                write!(f, "the user rejected {what}; do not retry it, ask what to do instead")
+            }
+            DeniedBy::Unattended => {
+                write!(f, "{what} needs permission, and nobody is there to give it")?;
+                if let Some(rule) = &self.rule {
+                    write!(f, " (asked by the rule {rule})")?;
+                }
+                write!(f, "; it would be allowed by {}", self.would_allow())
+            }
+            DeniedBy::Dropped => {
+                write!(f, "{what} was dropped, because the user rejected another call beside it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Denial {}
+
+impl Denial {
+    /// The smallest rule or flag that would have let it through.
+    fn would_allow(&self) -> String {
+        let Effect { key, value, .. } = &self.effect;
+        let rule = format!("the rule `[permission.{key}] {value:?} = \"allow\"`");
+        if key == "edit" && !self.rule.as_ref().is_some_and(|rule| rule.protected) {
+            format!("--allow-edits, or {rule}")
+        } else {
+            rule
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a call would do, in the words that rules are written in.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing a call would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// Read a file or folder.
+    Read,
+    /// Create or change a file.
+    Write,
+    /// Remove a file.
+    Delete,
+    /// Run a program.
+    Run,
+    /// Talk to a host.
+    Connect,
+    /// Reach outside the workspace, in whatever way.
+    External,
+    /// Use a tool that does none of the above, such as a list of todos.
+    Use,
+}
+
+impl EffectKind {
+    /// The permission that covers it; a used tool has its own.
+    fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Read => Some("read"),
+            Self::Write | Self::Delete => Some("edit"),
+            Self::Run => Some("bash"),
+            Self::Connect => Some("webfetch"),
+            Self::External => Some("external_directory"),
+            Self::Use => None,
+        }
+    }
+}
+
+/// One thing a call would do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Effect {
+    /// What kind of thing.
+    pub kind: EffectKind,
+    /// The permission it falls under: what a rule's key is compared with.
+    pub key: Cow<'static, str>,
+    /// The path, command, host or name it is done to: what a rule's pattern is compared with.
+    pub value: String,
+    /// The same thing under another name that rules may use: a path's absolute form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<String>,
+    /// Why this could not be fully worked out; then no pattern short of `*` can allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven: Option<String>,
+}
+
+impl Effect {
+    fn new(kind: EffectKind, key: Cow<'static, str>, value: String) -> Self {
+        Self { kind, key, value, also: None, unproven: None }
+    }
+
+    /// Something done to a file. `path` is canonical; inside `root` it is shown relative to it.
+    #[must_use]
+    pub fn on_path(kind: EffectKind, path: &Path, root: &Path) -> Self {
+        let key = Cow::Borrowed(kind.key().unwrap_or("read"));
+        let absolute = path.to_string_lossy().into_owned();
+        match path.strip_prefix(root) {
+            Ok(inside) => {
+                let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
+                let value = inside.to_string_lossy().into_owned();
+                Self { also: Some(absolute), ..Self::new(kind, key, value) }
+            }
+            Err(_) => Self::new(kind, key, absolute),
+        }
+    }
+
+    /// One program with its arguments, as one line.
+    #[must_use]
+    pub fn run(command: impl Into<String>) -> Self {
+        Self::new(EffectKind::Run, "bash".into(), command.into())
+    }
+
+    /// Talking to a host or URL.
+    #[must_use]
+    pub fn connect(url: impl Into<String>) -> Self {
+        Self::new(EffectKind::Connect, "webfetch".into(), url.into())
+    }
+
+    /// Using a tool on `value`, under a permission of its own; `*` where there is nothing to tell apart.
+    #[must_use]
+    pub fn using(key: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
+        Self::new(EffectKind::Use, key.into(), value.into())
+    }
+
+    /// Marks it as not fully worked out, and says why.
+    #[must_use]
+    pub fn unproven(mut self, why: impl Into<String>) -> Self {
+        self.unproven = Some(why.into());
+        self
+    }
+
+    /// The file it touches, if it touches one: what decides whether two calls may run at once.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        match self.kind {
+            EffectKind::Read | EffectKind::Write | EffectKind::Delete => {
+                Some(PathBuf::from(self.also.as_ref().unwrap_or(&self.value)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it leaves everything as it was.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.kind, EffectKind::Read)
+    }
+}

@@ -1,0 +1,21 @@
+//! May it? Effects, rules, and the answer to an ask.
+
+mod ask;
+mod check;
+mod effect;
+mod explain;
+mod gate;
+mod inclusion;
+mod pattern;
+mod policy;
+mod rule;
+pub mod rules_file;
+
+pub use ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
+pub use check::{Finding, FindingKind, check};
+pub use effect::{Effect, EffectKind};
+pub use explain::{Explained, Explanation};
+pub(crate) use gate::Gate;
+pub use pattern::Pattern;
+pub use policy::{Action, Decision, Lost, Policy, RuleRef};
+pub use rule::{Layer, LayerKind, Protected, Rule};

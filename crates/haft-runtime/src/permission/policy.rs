@@ -1,0 +1,286 @@
+//! Rules in layers, and what they decide.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::Effect;
+use super::pattern::Pattern;
+use super::rule::{Layer, Protected, Rule, pattern_matches};
+use crate::registry::Agent;
+
+/// What a rule says. The stricter is the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Go ahead.
+    Allow,
+    /// Ask the user.
+    Ask,
+    /// No.
+    Deny,
+}
+
+impl Action {
+    /// The word that rules are written with.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A rule as it is shown: what it says, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRef {
+    /// The permission it is for.
+    pub key: String,
+    /// What it covers, as written.
+    pub pattern: String,
+    /// What it says.
+    pub action: Action,
+    /// Where it stands: a file with its line, `built-in`, a flag, or a grant's id.
+    pub source: String,
+    /// Why, in the words of whoever wrote the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether it guards something that only a rule which names it can open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub protected: bool,
+}
+
+impl fmt::Display for RuleRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let action = self.action.as_str();
+        write!(f, "`{} {} = {action}` ({})", self.key, self.pattern.escape_debug(), self.source)
+    }
+}
+
+/// All the rules that hold for an agent.
+///
+/// In one layer the last rule that matches is the layer's word. If the word of any layer is *deny*,
+/// that is the answer; otherwise it is the word of the most specific layer that has one; otherwise
+/// *ask*. Two things turn *allow* into *ask*: an effect that touches something [`Protected`], which
+/// the rule has to name, and one that is unproven, for which only `*` speaks, and only where no rule
+/// denies anything of the permission: what cannot be worked out might be just what is denied.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    layers: Vec<Layer>,
+    protected: Vec<Protected>,
+    ceilings: Vec<Arc<Self>>,
+}
+
+/// What the rules say of one effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The answer.
+    pub action: Action,
+    /// What decided; none where no rule speaks of the effect.
+    pub rule: Option<RuleRef>,
+    /// The words of other layers, and why they did not count.
+    pub lost: Vec<Lost>,
+}
+
+/// A rule that matched and did not decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: RuleRef,
+    /// Why it did not decide.
+    pub why: &'static str,
+}
+
+impl Policy {
+    /// Puts layers together. They are ordered by kind; of two of one kind the later is the more
+    /// specific.
+    #[must_use]
+    pub fn new(mut layers: Vec<Layer>) -> Self {
+        layers.sort_by_key(|layer| layer.kind);
+        Self { layers, ..Self::default() }
+    }
+
+    /// Adds to what only a rule by name can open.
+    #[must_use]
+    pub fn protect(mut self, things: impl IntoIterator<Item = Protected>) -> Self {
+        self.protected.extend(things);
+        self
+    }
+
+    /// Puts the policy under that of a parent: no decision is laxer than the parent's.
+    #[must_use]
+    pub fn under(mut self, parent: Arc<Self>) -> Self {
+        self.ceilings.push(parent);
+        self
+    }
+
+    /// The policy of one agent: its own rules on top, and its parent's above.
+    #[must_use]
+    pub(crate) fn for_agent(mut self, agent: &Agent) -> Self {
+        self.layers.extend(agent.rules.clone());
+        self.layers.sort_by_key(|layer| layer.kind);
+        match &agent.ceiling {
+            Some(parent) => self.under(Arc::clone(parent)),
+            None => self,
+        }
+    }
+
+    /// Its layers, from the least specific to the most specific.
+    #[must_use]
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The policies that it may not be laxer than.
+    pub(super) fn ceilings(&self) -> impl Iterator<Item = &Self> {
+        self.ceilings.iter().map(Arc::as_ref)
+    }
+
+    /// What holds for `effect`.
+    #[must_use]
+    pub fn decide(&self, effect: &Effect) -> Decision {
+        let own = self.decide_alone(effect);
+        self.ceilings().fold(own, |own, ceiling| own.at_most(ceiling.decide(effect)))
+    }
+
+    /// Whether an *always* for `key` and `pattern`, given earlier, turns the *ask* for `effect` into
+    /// *allow*. It beats no deny, means nothing protected that it does not name, and says nothing of
+    /// what is unproven.
+    #[must_use]
+    pub fn grant_covers(&self, key: &str, pattern: &str, effect: &Effect) -> bool {
+        if effect.unproven.is_some() || effect.key != key {
+            return false;
+        }
+        let pattern = Pattern::new(pattern);
+        pattern_matches(&pattern, effect)
+            && self.is_opened_by(&pattern, effect)
+            && self.decide(effect).action != Action::Deny
+    }
+
+    /// The rule that denies all of the permission `key`: a tool that needs it is not shown at all.
+    #[must_use]
+    pub fn hides(&self, key: &str) -> Option<RuleRef> {
+        let own = self.layers.iter().find_map(|layer| layer.hides(key)).map(Rule::to_ref);
+        own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.hides(key)))
+    }
+
+    fn decide_alone(&self, effect: &Effect) -> Decision {
+        let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
+        let deny = words.iter().find(|rule| rule.action() == Action::Deny);
+        let word = deny.or(words.last()).copied();
+        let lost_to_word = words
+            .iter()
+            .filter(|rule| word.is_none_or(|word| !std::ptr::eq(word, **rule)))
+            .map(|rule| Lost::new(rule, if deny.is_some() { TO_DENY } else { TO_SPECIFIC }));
+        let mut lost: Vec<_> = lost_to_word.collect();
+        let Some((objection, why)) = self.objection(&words, word, effect) else {
+            let action = word.map_or(Action::Ask, Rule::action);
+            return Decision { action, rule: word.map(Rule::to_ref), lost };
+        };
+        lost.extend(word.map(|word| Lost::new(word, why)));
+        Decision { action: Action::Ask, rule: Some(objection), lost }
+    }
+
+    /// What makes the answer *ask*, whether or not `word` allows the effect.
+    ///
+    /// Where the answer would be *allow*, any layer's word may be the one that names what is
+    /// protected, or allows all that is unproven: a wider allow on top takes nothing back.
+    fn objection(
+        &self,
+        words: &[&Rule],
+        word: Option<&Rule>,
+        effect: &Effect,
+    ) -> Option<(RuleRef, &'static str)> {
+        if word.is_some_and(|rule| rule.action() == Action::Deny) {
+            return None;
+        }
+        let allow = word.filter(|rule| rule.action() == Action::Allow);
+        let allows = || words.iter().filter(|rule| rule.action() == Action::Allow);
+        let closed = self.protected.iter().find_map(|thing| {
+            let name = thing.touched_by(effect)?;
+            let opened = allow.is_some() && allows().any(|rule| thing.is_named_by(rule.patterns()));
+            (!opened).then(|| thing.to_ref(name))
+        });
+        if let Some(closed) = closed {
+            return Some((closed, TO_PROTECTION));
+        }
+        let (allow, why) = (allow?, effect.unproven.as_deref()?);
+        let allows_all = allows().any(|rule| rule.pattern().is_everything());
+        if allows_all && !self.denies_part_of(&effect.key) {
+            return None;
+        }
+        Some((unproven(allow, effect, why), TO_DOUBT))
+    }
+
+    /// Whether any rule denies anything of `key`.
+    fn denies_part_of(&self, key: &str) -> bool {
+        let mut rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        rules.any(|rule| rule.action() == Action::Deny && rule.is_for(key))
+    }
+
+    /// Whether `pattern` names all that is protected of what `effect` touches, here and above.
+    fn is_opened_by(&self, pattern: &Pattern, effect: &Effect) -> bool {
+        let mut touched = self.protected.iter().filter(|thing| thing.touched_by(effect).is_some());
+        touched.all(|thing| thing.is_named_by(std::iter::once(pattern)))
+            && self.ceilings().all(|ceiling| ceiling.is_opened_by(pattern, effect))
+    }
+}
+
+const TO_DENY: &str = "a deny in another layer is final";
+const TO_SPECIFIC: &str = "a more specific layer decides";
+const TO_PROTECTION: &str = "what it covers here is protected, and it does not allow that by name";
+const TO_DOUBT: &str = "the effect is unproven: only `*` allows that, where nothing is denied";
+const TO_PARENT: &str = "the parent's rules are stricter";
+const TO_OWN: &str = "the agent's own rules are no laxer than its parent's";
+
+impl Decision {
+    /// The stricter of both, with the words of the other among what lost.
+    fn at_most(self, ceiling: Self) -> Self {
+        let (mut stricter, other, why) = if ceiling.rank() > self.rank() {
+            (ceiling, self, TO_PARENT)
+        } else {
+            (self, ceiling, TO_OWN)
+        };
+        stricter.lost.extend(other.rule.map(|rule| Lost { rule, why }));
+        stricter.lost.extend(other.lost);
+        stricter
+    }
+
+    /// Stricter first; among equals, what is harder to open, then what can be named.
+    fn rank(&self) -> (Action, bool, bool) {
+        let protected = self.rule.as_ref().is_some_and(|rule| rule.protected);
+        (self.action, protected, self.rule.is_some())
+    }
+}
+
+impl Lost {
+    pub(super) fn new(rule: &Rule, why: &'static str) -> Self {
+        Self { rule: rule.to_ref(), why }
+    }
+}
+
+/// What is shown for an allow that does not count, because nobody knows what it would allow.
+fn unproven(allow: &Rule, effect: &Effect, why: &str) -> RuleRef {
+    let allow = allow.to_ref();
+    RuleRef {
+        key: effect.key.clone().into_owned(),
+        pattern: "*".to_owned(),
+        action: Action::Ask,
+        source: "unproven".to_owned(),
+        reason: Some(format!("{why}; so the rule {allow} cannot be relied on")),
+        protected: false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! Numbers events, keeps them, and hands them to listeners, in one order for all three.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::JoinHandle;
+
+use tokio::sync::{broadcast, oneshot};
+
+use crate::event::{Draft, Event, Events};
+use crate::ids::SessionId;
+use crate::store::{Store, StoreError};
+
+/// How far a listener may fall behind before it misses events.
+const BACKLOG: usize = 4_096;
+/// Most drafts in one transaction: enough to amortise it, short enough not to delay the first.
+const BATCH: usize = 512;
+/// How many batches one waiting call writes, for itself and others, before the thread takes over.
+const TURNS: usize = 4;
+/// After so many events the store is given time to tidy up.
+const TIDY_EVERY: usize = 256;
+
+/// The one place every event passes through. Cheap to clone.
+///
+/// Without a store, an event is numbered and delivered where it happens. With one, it is queued, and
+/// whoever needs it kept writes the whole queue as one transaction: that is faster than waking a
+/// thread and being woken by it. What nobody waits for, and what would have to wait for another
+/// process, a thread writes. Delivery comes after that: a listener never hears of something that a
+/// killed process could still forget.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    desk: Arc<Desk>,
+    log: Option<Arc<Writer>>,
+}
+
+/// Tells when an event is kept for good. Dropping it leaves the writing to the thread.
+pub(crate) struct Ticket(Option<(Arc<Log>, Kept)>);
+
+type Kept = oneshot::Receiver<Result<(), StoreError>>;
+
+impl Ticket {
+    /// For what needs no keeping.
+    pub(crate) fn settled() -> Self {
+        Self(None)
+    }
+
+    /// Leaves the writing to whoever writes what comes after it.
+    pub(crate) fn covered(mut self) {
+        self.0.take();
+    }
+
+    /// Waits until the event is kept.
+    pub(crate) async fn kept(mut self) -> Result<(), StoreError> {
+        let Some((log, done)) = self.0.take() else { return Ok(()) };
+        log.write_now();
+        done.await.unwrap_or_else(|_| Err(StoreError::failed("the event log has stopped")))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some((log, _)) = &self.0 {
+            log.arrived.notify_one();
+        }
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(store: Option<Arc<dyn Store>>) -> std::io::Result<Self> {
+        let (listeners, _) = broadcast::channel(BACKLOG);
+        let desk = Arc::new(Desk { listeners, last: Mutex::default() });
+        let log = store.map(|store| Writer::start(store, Arc::clone(&desk))).transpose()?;
+        Ok(Self { desk, log: log.map(Arc::new) })
+    }
+
+    /// Records an event; `kept: false` only delivers it.
+    pub(crate) fn record(&self, draft: Draft, kept: bool) -> Ticket {
+        let Some(writer) = &self.log else {
+            self.desk.deliver(draft, None);
+            return Ticket::settled();
+        };
+        let (done, ticket) = oneshot::channel();
+        writer.log.push(Entry { draft, kept, done });
+        Ticket(Some((Arc::clone(&writer.log), ticket)))
+    }
+
+    pub(crate) fn events(&self, session: Option<SessionId>) -> Events {
+        Events::new(self.desk.listeners.subscribe(), session)
+    }
+}
+
+/// Numbers and delivers. Locked while it does, so that the order of numbers is the order of delivery.
+struct Desk {
+    listeners: broadcast::Sender<Event>,
+    last: Mutex<HashMap<Option<SessionId>, u64>>,
+}
+
+impl Desk {
+    /// Delivers a draft under the store's number, or the next one if the store gave none.
+    fn deliver(&self, draft: Draft, number: Option<u64>) {
+        let mut last = lock(&self.last);
+        let slot = last.entry(draft.session.clone()).or_default();
+        *slot = number.unwrap_or(*slot + 1);
+        // Nobody listening is no error.
+        drop(self.listeners.send(draft.numbered(*slot)));
+    }
+}
+
+/// Events that are to be kept, in order.
+struct Log {
+    store: Arc<dyn Store>,
+    desk: Arc<Desk>,
+    queue: Mutex<Queue>,
+    /// Wakes the thread.
+    arrived: Condvar,
+    /// Held by whoever writes. Counts what was written since the store last tidied up.
+    turn: Mutex<usize>,
+}
+
+#[derive(Default)]
+struct Queue {
+    entries: VecDeque<Entry>,
+    /// The store should be given time to tidy up.
+    untidy: bool,
+    closed: bool,
+}
+
+struct Entry {
+    draft: Draft,
+    kept: bool,
+    done: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl Log {
+    fn push(&self, entry: Entry) {
+        lock(&self.queue).entries.push_back(entry);
+    }
+
+    fn take(&self) -> Vec<Entry> {
+        let mut queue = lock(&self.queue);
+        let count = queue.entries.len().min(BATCH);
+        queue.entries.drain(..count).collect()
+    }
+
+    /// Writes what is queued, if nobody else does and nothing has to be waited for.
+    ///
+    /// Whoever finds the turn taken can rely on its holder, who looks at the queue once more after
+    /// giving it back; and whoever cannot finish leaves the rest to the thread.
+    fn write_now(&self) {
+        for _ in 0..TURNS {
+            let Some(mut turn) = lock_if_free(&self.turn) else { return };
+            let batch = self.take();
+            if batch.is_empty() {
+                return;
+            }
+            let drafts = drafts(&batch);
+            let written = if drafts.is_empty() {
+                Ok(Some(Vec::new()))
+            } else {
+                self.store.append_now(&drafts)
+            };
+            let Ok(Some(numbers)) = written else {
+                let mut queue = lock(&self.queue);
+                batch.into_iter().rev().for_each(|entry| queue.entries.push_front(entry));
+                break;
+            };
+            self.settle(batch, numbers, &mut turn);
+            drop(turn);
+            if lock(&self.queue).entries.is_empty() {
+                return;
+            }
+        }
+        self.arrived.notify_one();
+    }
+
+    /// What the thread does: writes what is left to it, and lets the store tidy up.
+    fn serve(&self) {
+        loop {
+            match self.next() {
+                Task::Write => {
+                    let mut turn = lock(&self.turn);
+                    self.write(self.take(), &mut turn);
+                }
+                Task::Tidy => {
+                    if let Err(error) = self.store.tidy() {
+                        tracing::warn!(%error, "the store could not tidy up");
+                    }
+                }
+                Task::End => return,
+            }
+        }
+    }
+
+    /// Waits for something to do. Whatever is queued comes before the end.
+    fn next(&self) -> Task {
+        let mut queue = lock(&self.queue);
+        loop {
+            if !queue.entries.is_empty() {
+                return Task::Write;
+            }
+            if std::mem::take(&mut queue.untidy) {
+                return Task::Tidy;
+            }
+            if queue.closed {
+                return Task::End;
+            }
+            queue = self.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Writes a batch as one transaction; if that fails, each alone, so that one bad event spoils no other.
+    fn write(&self, batch: Vec<Entry>, written: &mut usize) {
+        let drafts = drafts(&batch);
+        let outcome = if drafts.is_empty() { Ok(Vec::new()) } else { self.store.append(&drafts) };
+        match outcome {
+            Ok(numbers) => self.settle(batch, numbers, written),
+            Err(error) if batch.len() > 1 => {
+                tracing::debug!(%error, "a batch of events was not kept; trying each alone");
+                batch.into_iter().for_each(|entry| self.write(vec![entry], written));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "an event was not kept");
+                let mut error = Some(error);
+                for Entry { draft, done, .. } in batch {
+                    self.desk.deliver(draft, None);
+                    drop(done.send(error.take().map_or(Ok(()), Err)));
+                }
+            }
+        }
+    }
+
+    /// Delivers what was written, and tells those who wait for it.
+    fn settle(&self, batch: Vec<Entry>, numbers: Vec<u64>, written: &mut usize) {
+        *written += batch.len();
+        let mut numbers = numbers.into_iter();
+        for Entry { draft, kept, done } in batch {
+            let number = if kept { numbers.next() } else { None };
+            self.desk.deliver(draft, number);
+            // Most are not waited for.
+            drop(done.send(Ok(())));
+        }
+        if *written >= TIDY_EVERY {
+            *written = 0;
+            lock(&self.queue).untidy = true;
+            self.arrived.notify_one();
+        }
+    }
+}
+
+/// What there is to do for the thread.
+enum Task {
+    Write,
+    Tidy,
+    End,
+}
+
+/// A log, and the thread that writes it when nobody else does.
+struct Writer {
+    log: Arc<Log>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn start(store: Arc<dyn Store>, desk: Arc<Desk>) -> std::io::Result<Self> {
+        let (queue, turn) = (Mutex::default(), Mutex::default());
+        let log = Arc::new(Log { store, desk, queue, arrived: Condvar::new(), turn });
+        let own = Arc::clone(&log);
+        let thread =
+            std::thread::Builder::new().name("haft-log".to_owned()).spawn(move || own.serve())?;
+        Ok(Self { log, thread: Some(thread) })
+    }
+}
+
+impl Drop for Writer {
+    /// Everything recorded so far is written before the runtime is gone.
+    fn drop(&mut self) {
+        lock(&self.log.queue).closed = true;
+        self.log.arrived.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported by its panic hook; there is nothing left to save.
+            drop(thread.join());
+        }
+    }
+}
+
+fn drafts(batch: &[Entry]) -> Vec<Draft> {
+    batch.iter().filter(|entry| entry.kept).map(|entry| entry.draft.clone()).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lock_if_free<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(free) => Some(free),
+        Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}

@@ -1,0 +1,262 @@
+//! A runtime: tools, rules, hooks, host and store, put together once.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crate::bound::Limits;
+use crate::context::{InitContext, Shared};
+use crate::documents::{Documents, blocking};
+use crate::error::{InitError, ToolError};
+use crate::event::{Draft, EventKind, Events};
+use crate::hook::{Hook, Hooks};
+use crate::host::{Headless, Host};
+use crate::ids::{AskId, SessionId};
+use crate::permission::{Gate, PendingAsk, Policy, Reply};
+use crate::record::Recorder;
+use crate::registry::{Audience, Built, Registry, Toolset};
+use crate::repetition::Repetitions;
+use crate::store::{NewSession, Session, Store};
+use crate::tool::DynTool;
+
+/// Toolsets remembered at once; a server has a few agents, each with a few models.
+const TOOLSETS: usize = 64;
+
+/// Everything that calls are executed with. Cheap to clone.
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    registry: RwLock<Registry>,
+    toolsets: Mutex<Vec<Arc<Built>>>,
+    policy: Policy,
+    gate: Gate,
+    hooks: Hooks,
+    host: Arc<dyn Host>,
+    store: Option<Arc<dyn Store>>,
+    documents: Option<Documents>,
+    recorder: Recorder,
+    repetitions: Repetitions,
+    limits: Limits,
+    shared: Shared,
+}
+
+/// Puts a [`Runtime`] together.
+pub struct Builder {
+    project: String,
+    registry: Registry,
+    policy: Policy,
+    hooks: Vec<Arc<dyn Hook>>,
+    host: Arc<dyn Host>,
+    store: Option<Arc<dyn Store>>,
+    limits: Limits,
+    shared: Shared,
+}
+
+impl Builder {
+    /// The tools that exist.
+    #[must_use]
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// The rules. Without any, everything asks.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Adds a hook; hooks run in the order they were added.
+    #[must_use]
+    pub fn hook(mut self, hook: impl Hook) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Whoever answers asks and questions. Without one, every ask is a no.
+    #[must_use]
+    pub fn host(mut self, host: impl Host) -> Self {
+        self.host = Arc::new(host);
+        self
+    }
+
+    /// What outlives the process. Without it, nothing does, and tools that need it are left out.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// How much the model reads of one answer.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Puts something at the tools' disposal; they find it by its type while they are built.
+    #[must_use]
+    pub fn share<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.shared.put(value);
+        self
+    }
+
+    /// Puts it together.
+    ///
+    /// # Errors
+    /// If the thread that writes the event log cannot be started.
+    pub fn build(self) -> std::io::Result<Runtime> {
+        let recorder = Recorder::new(self.store.clone())?;
+        let gate = Gate::new(self.project, Arc::clone(&self.host), self.store.clone());
+        let inner = Inner {
+            registry: RwLock::new(self.registry),
+            toolsets: Mutex::default(),
+            policy: self.policy,
+            gate,
+            hooks: self.hooks.into(),
+            host: self.host,
+            documents: self.store.clone().map(Documents::new),
+            store: self.store,
+            recorder,
+            repetitions: Repetitions::default(),
+            limits: self.limits,
+            shared: self.shared,
+        };
+        Ok(Runtime { inner: Arc::new(inner) })
+    }
+}
+
+impl Runtime {
+    /// Starts one for the project at `project`, the path of its root: what grants are scoped to.
+    #[must_use]
+    pub fn builder(project: impl Into<String>) -> Builder {
+        Builder {
+            project: project.into(),
+            registry: Registry::new(),
+            policy: Policy::default(),
+            hooks: Vec::new(),
+            host: Arc::new(Headless),
+            store: None,
+            limits: Limits::default(),
+            shared: Shared::default(),
+        }
+    }
+
+    /// Builds what one audience is shown. Asked again, it answers from memory until a tool comes or goes.
+    pub async fn toolset(&self, audience: &Audience) -> Toolset {
+        let built = match self.remembered(audience) {
+            Some(built) => built,
+            None => self.remember(self.build(audience).await),
+        };
+        Toolset::new(self.clone(), built)
+    }
+
+    /// Adds a tool while running. Toolsets made before do not have it.
+    ///
+    /// # Errors
+    /// If its id is taken, or not one that every model's provider accepts.
+    pub fn add_tool(&self, tool: Arc<dyn DynTool>) -> Result<(), InitError> {
+        let id = tool.id().to_owned();
+        self.inner.registry.write().unwrap_or_else(PoisonError::into_inner).dynamic(tool)?;
+        self.tools_changed(id);
+        Ok(())
+    }
+
+    /// Takes a tool away while running; `false` if there was none. Toolsets made before still have it.
+    pub fn remove_tool(&self, id: &str) -> bool {
+        let removed =
+            self.inner.registry.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        if removed {
+            self.tools_changed(id.to_owned());
+        }
+        removed
+    }
+
+    /// Opens a session, or finds the one that has this id.
+    ///
+    /// # Errors
+    /// If the store fails. Without a store there is nothing to open, and the answer is `None`.
+    pub async fn open_session(&self, new: NewSession) -> Result<Option<Session>, ToolError> {
+        let Some(store) = self.inner.store.clone() else { return Ok(None) };
+        blocking(move || store.open_session(&new)).await.map(Some)
+    }
+
+    /// Listens to the events of one session, or of all, from now on.
+    #[must_use]
+    pub fn events(&self, session: Option<SessionId>) -> Events {
+        self.inner.recorder.events(session)
+    }
+
+    /// The asks that wait for an answer, oldest first.
+    #[must_use]
+    pub fn asks(&self) -> Vec<PendingAsk> {
+        self.inner.gate.waiting()
+    }
+
+    /// Answers a waiting ask; `false` if it waits no longer.
+    pub fn reply(&self, ask: &AskId, reply: Reply) -> bool {
+        self.inner.gate.reply(ask, reply)
+    }
+
+    /// What outlives the process.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.inner.store.as_ref()
+    }
+
+    /// How much the model reads of one answer.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        self.inner.host.as_ref()
+    }
+
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.inner.hooks
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.inner.gate
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.inner.recorder
+    }
+
+    pub(crate) fn repetitions(&self) -> &Repetitions {
+        &self.inner.repetitions
+    }
+
+    async fn build(&self, audience: &Audience) -> Built {
+        let plan = self.inner.registry.read().unwrap_or_else(PoisonError::into_inner).plan();
+        let policy = self.inner.policy.clone().for_agent(&audience.agent);
+        let documents = self.inner.documents.as_ref();
+        plan.build(policy, &InitContext { audience, documents, shared: &self.inner.shared }).await
+    }
+
+    fn remembered(&self, audience: &Audience) -> Option<Arc<Built>> {
+        let toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
+        toolsets.iter().find(|built| built.audience == *audience).cloned()
+    }
+
+    fn remember(&self, built: Built) -> Arc<Built> {
+        let built = Arc::new(built);
+        let mut toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
+        if toolsets.len() >= TOOLSETS {
+            toolsets.clear();
+        }
+        toolsets.push(Arc::clone(&built));
+        built
+    }
+
+    fn tools_changed(&self, tool: String) {
+        self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let draft = Draft::now(None, EventKind::ToolsChanged { tool });
+        drop(self.inner.recorder.record(draft, false));
+    }
+}

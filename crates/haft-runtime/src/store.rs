@@ -1,0 +1,340 @@
+//! What must outlive a process: the trait, and the records it keeps. The engine is another crate's.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::ErrorReport;
+use crate::event::{Draft, Event};
+use crate::ids::{AgentId, CallId, GrantId, MessageId, SessionId};
+use crate::output::{Metadata, Output};
+
+/// Where sessions, calls, events, grants, documents and kept outputs live.
+///
+/// Every method may block; the runtime calls them only from threads that may wait. A method that
+/// returned `Ok` has happened for good: a process killed a moment later finds it again.
+/// Many processes may use one store at once.
+pub trait Store: Send + Sync + 'static {
+    /// Creates the session, or returns the one that has this id already.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn open_session(&self, new: &NewSession) -> Result<Session, StoreError>;
+
+    /// The session with this id.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError>;
+
+    /// Up to `limit` sessions of one project, or of all; the ones used last come first.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn sessions(&self, project: Option<&str>, limit: usize) -> Result<Vec<Session>, StoreError>;
+
+    /// Numbers the drafts in order, logs those that [`Draft::is_kept`], and brings the records of
+    /// their calls up to date: all of it or nothing.
+    ///
+    /// Numbers continue the session's own count, across processes. A draft without a session is
+    /// numbered 0 and otherwise ignored; one of an unknown session creates that session.
+    ///
+    /// # Errors
+    /// If the store fails; then no draft was logged.
+    fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError>;
+
+    /// As [`Store::append`], unless it would have to wait for somebody else: then `None`, and nothing
+    /// was logged. Called from threads that may not wait.
+    ///
+    /// # Errors
+    /// If the store fails; then no draft was logged.
+    fn append_now(&self, _drafts: &[Draft]) -> Result<Option<Vec<u64>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Housekeeping that may take its time, called now and then.
+    ///
+    /// # Errors
+    /// If the store fails; nothing is lost by that.
+    fn tidy(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Up to `limit` events of a session that come after number `after`, in order.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn events(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError>;
+
+    /// One call of a session.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn call(&self, session: &SessionId, call: &CallId) -> Result<Option<CallRecord>, StoreError>;
+
+    /// Up to `limit` calls of a session, from the first on.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn calls(&self, session: &SessionId, limit: usize) -> Result<Vec<CallRecord>, StoreError>;
+
+    /// The standing answers that hold in a project, or in all; oldest first.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn grants(&self, project: Option<&str>) -> Result<Vec<Grant>, StoreError>;
+
+    /// Keeps a standing answer. The same key and pattern in the same project are kept once.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn add_grant(&self, grant: &Grant) -> Result<(), StoreError>;
+
+    /// Forgets a standing answer; `false` if there was none with this id.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn revoke_grant(&self, id: &GrantId) -> Result<bool, StoreError>;
+
+    /// A small JSON document, such as a session's list of todos.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn document(&self, scope: &Scope, name: &str) -> Result<Option<Value>, StoreError>;
+
+    /// Replaces a document by what `change` makes of it, with no other change in between.
+    ///
+    /// `change` may be called more than once; only its last answer counts. If it fails, the
+    /// document stays as it was.
+    ///
+    /// # Errors
+    /// If the store fails, or `change` does.
+    fn update_document(
+        &self,
+        scope: &Scope,
+        name: &str,
+        change: &mut dyn FnMut(Option<Value>) -> Result<Value, StoreError>,
+    ) -> Result<(), StoreError>;
+
+    /// Keeps a text that was too long to show, in a file only its owner can read.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn keep(
+        &self,
+        session: &SessionId,
+        call: &CallId,
+        text: &str,
+    ) -> Result<KeptOutput, StoreError>;
+
+    /// The kept output whose file this is, if it is one and still there.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn kept(&self, path: &Path) -> Result<Option<KeptOutput>, StoreError>;
+}
+
+/// Whose document it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// A session's.
+    Session(SessionId),
+    /// A project's, by the path of its root.
+    Project(String),
+}
+
+/// A session that is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id.
+    pub id: SessionId,
+    /// The root of the project it works in.
+    pub project: String,
+    /// The session that started it, for sub-agents.
+    pub parent: Option<SessionId>,
+    /// The agent that works in it.
+    pub agent: AgentId,
+}
+
+/// One conversation, or one child of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// The root of the project it works in; empty if it was never told.
+    pub project: String,
+    /// The session that started it, for sub-agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+    /// The agent that works in it.
+    pub agent: AgentId,
+    /// When it began.
+    pub created: Timestamp,
+    /// When something last happened in it.
+    pub updated: Timestamp,
+    /// How many calls it has made.
+    pub calls: u64,
+}
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// It arrived.
+    Pending,
+    /// Its arguments fit, and the tool was started.
+    Running,
+    /// It ended well.
+    Completed,
+    /// It ended with an error.
+    Error,
+}
+
+impl CallState {
+    /// Whether nothing can follow.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Error)
+    }
+}
+
+/// A call as it is remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The session it was made in.
+    pub session: SessionId,
+    /// Its id.
+    pub id: CallId,
+    /// The call that made it, for the children of a batch or task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CallId>,
+    /// The model's message it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+    /// The agent that made it.
+    pub agent: AgentId,
+    /// The tool; until it runs, as the model wrote it.
+    pub tool: String,
+    /// The arguments; until it runs, as the model wrote them.
+    pub args: Value,
+    /// Where it stands.
+    pub state: CallState,
+    /// Its answer, once it ended well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+    /// What went wrong, once it ended with an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorReport>,
+    /// Facts gathered before an error.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
+    /// When it arrived.
+    pub started: Timestamp,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+}
+
+/// A standing answer that the user gave: it turns *ask* into *allow*, and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// Its id.
+    pub id: GrantId,
+    /// The project it holds in, by the path of its root.
+    pub project: String,
+    /// The permission it is for: `edit`, `bash` …
+    pub key: String,
+    /// What it covers, as a rule's pattern.
+    pub pattern: String,
+    /// When it was given.
+    pub created: Timestamp,
+    /// The session it was given in.
+    pub session: SessionId,
+}
+
+/// A text that was too long to show, kept whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOutput {
+    /// The file that holds it.
+    pub path: PathBuf,
+    /// The session it came from.
+    pub session: SessionId,
+    /// The call it came from.
+    pub call: CallId,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was kept.
+    pub created: Timestamp,
+}
+
+/// How a store can fail. The operator reads it, and sometimes the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no room left.
+    #[error("the disk that holds {} is full; free some space and try again", .path.display())]
+    Full {
+        /// The file that could not grow.
+        path: PathBuf,
+    },
+    /// Another process did not let go in time.
+    #[error("another process has kept {} locked for {seconds} s; end it, or try again", .path.display())]
+    Busy {
+        /// The file that is locked.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// It was written by a later version.
+    #[error("{} has format {found}, and this haft knows up to {known}; update haft", .path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest format we know.
+        known: i64,
+    },
+    /// A call id was used twice in one session; an id is never run again.
+    #[error(
+        "call id `{call}` was already used in session `{session}`; make each call with a fresh id"
+    )]
+    RepeatedCall {
+        /// The session.
+        session: SessionId,
+        /// The id.
+        call: CallId,
+    },
+    /// Anything else.
+    #[error("{message}")]
+    Failed {
+        /// What failed, and on what.
+        message: String,
+        /// What lies beneath.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+impl StoreError {
+    /// A failure in the store's own words.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), source: None }
+    }
+
+    /// A failure with the error beneath it.
+    pub fn caused(
+        message: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        let source = source.into();
+        Self::Failed { message: format!("{}: {source}", message.into()), source: Some(source) }
+    }
+}
