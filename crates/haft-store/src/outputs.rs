@@ -1,0 +1,212 @@
+//! Texts that were too long to show: a file each, a row each, and only so many of them.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use haft_runtime::{CallId, KeptOutput, SessionId, StoreError};
+use jiff::Timestamp;
+use rusqlite::{Connection, Row, params};
+
+use crate::columns::{from_count, from_time, to_count, to_id, to_time};
+use crate::database::Database;
+use crate::failure::{self, Fault};
+use crate::private;
+
+/// A file without a row may be about to get one; after so long its process is surely gone.
+const ORPHANED_AFTER: Duration = Duration::from_secs(60 * 60);
+
+const ADD: &str = "
+    INSERT INTO outputs (file, session, call, bytes, created) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+const FIND: &str = "SELECT session, call, bytes, created FROM outputs WHERE file = ?1";
+
+const ALL: &str = "SELECT file FROM outputs";
+
+/// Whether anything is too old or too much, from one index.
+const IS_DUE: &str = "
+    SELECT coalesce(min(created) < ?1 OR sum(bytes) > ?2, FALSE) FROM outputs";
+
+/// Forgets what is too old, and what does not fit beside all that is newer; `?3` is the newest,
+/// whatever the clock says.
+const FORGET: &str = "
+    DELETE FROM outputs WHERE file <> ?3 AND (created < ?1 OR n IN (
+        SELECT n FROM (
+            SELECT n, sum(bytes) OVER (ORDER BY file = ?3 DESC, created DESC, n DESC) AS so_far
+            FROM outputs
+        ) WHERE so_far > ?2
+    )) RETURNING file";
+
+/// The folder of kept outputs. Only names that we gave are ever touched.
+#[derive(Debug)]
+pub(crate) struct Outputs {
+    folder: PathBuf,
+    keep_age: Duration,
+    keep_bytes: u64,
+}
+
+impl Outputs {
+    /// `folder` is canonical.
+    pub(crate) fn new(folder: PathBuf, keep_age: Duration, keep_bytes: u64) -> Self {
+        Self { folder, keep_age, keep_bytes }
+    }
+
+    /// Writes the file first and the row last, so that no row lacks its file.
+    pub(crate) fn keep(
+        &self,
+        database: &Database,
+        session: &SessionId,
+        call: &CallId,
+        text: &str,
+    ) -> Result<KeptOutput, StoreError> {
+        let bytes = self.within_quota(text)?;
+        let file = format!("out_{}.txt", uuid::Uuid::now_v7().simple());
+        let path = self.folder.join(&file);
+        write_whole(&path, text)?;
+        let created = Timestamp::now();
+        let forgotten = database.write("keep the output", |connection| {
+            let (session, call) = (session.as_str(), call.as_str());
+            let row = params![file, session, call, from_count(bytes), from_time(created)];
+            connection.prepare_cached(ADD)?.execute(row)?;
+            self.forget(connection, &file)
+        });
+        match forgotten {
+            Ok(forgotten) => self.remove(&forgotten),
+            Err(error) => {
+                fs_err::remove_file(&path).ok();
+                return Err(error);
+            }
+        }
+        self.remove_orphans(database);
+        Ok(KeptOutput { path, session: session.clone(), call: call.clone(), bytes, created })
+    }
+
+    /// The output whose file this is, by whatever path.
+    pub(crate) fn find(
+        &self,
+        database: &Database,
+        path: &Path,
+    ) -> Result<Option<KeptOutput>, StoreError> {
+        let Some((path, file)) = self.own(path) else {
+            return Ok(None);
+        };
+        database.read("look up the kept output", |connection| {
+            let mut statement = connection.prepare_cached(FIND)?;
+            let mut rows = statement.query([file])?;
+            rows.next()?.map(|row| kept(path, row)).transpose()
+        })
+    }
+
+    /// Enforces the limits if they are exceeded and nobody is writing. Nobody waits for this, and
+    /// it may fail: the next output that is kept does it again.
+    pub(crate) fn tidy_if_due(&self, database: &Database) {
+        let is_due = database.read("look for old outputs", |connection| {
+            let limits = params![self.oldest(), from_count(self.keep_bytes)];
+            Ok(connection.prepare_cached(IS_DUE)?.query_row(limits, |row| row.get(0))?)
+        });
+        if let Ok(true) = is_due
+            && let Ok(Some(forgotten)) =
+                database.write_now("forget old outputs", |connection| self.forget(connection, ""))
+        {
+            self.remove(&forgotten);
+        }
+    }
+
+    fn within_quota(&self, text: &str) -> Result<u64, StoreError> {
+        let bytes = text.len() as u64;
+        if bytes <= self.keep_bytes {
+            return Ok(bytes);
+        }
+        Err(StoreError::failed(format!(
+            "cannot keep an output of {bytes} bytes in {}: all kept outputs together may take {}; \
+             raise that limit, or make the output smaller",
+            self.folder.display(),
+            self.keep_bytes,
+        )))
+    }
+
+    /// Deletes the rows of what is beyond the limits, and names their files.
+    fn forget(&self, connection: &Connection, newest: &str) -> Result<Vec<String>, Fault> {
+        connection
+            .prepare_cached(FORGET)?
+            .query_and_then(params![self.oldest(), from_count(self.keep_bytes), newest], |row| {
+                Ok(row.get(0)?)
+            })?
+            .collect()
+    }
+
+    fn oldest(&self) -> String {
+        let oldest = Timestamp::now().checked_sub(self.keep_age);
+        from_time(oldest.unwrap_or(Timestamp::MIN))
+    }
+
+    /// Removes files whose rows are gone. One that cannot be removed is an orphan from now on.
+    fn remove(&self, files: &[String]) {
+        for file in files {
+            fs_err::remove_file(self.folder.join(file)).ok();
+        }
+    }
+
+    /// Removes what processes left behind that were killed between file and row. What cannot be
+    /// removed now is tried again when the next output is kept.
+    fn remove_orphans(&self, database: &Database) {
+        let rows: Result<HashSet<String>, _> =
+            database.read("list the kept outputs", |connection| {
+                let mut statement = connection.prepare_cached(ALL)?;
+                statement.query_and_then([], |row| Ok(row.get(0)?))?.collect()
+            });
+        let (Ok(rows), Ok(entries)) = (rows, fs_err::read_dir(&self.folder)) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_ours(name)) else {
+                continue;
+            };
+            if !rows.contains(name) && entry.metadata().is_ok_and(|file| is_old(&file)) {
+                fs_err::remove_file(entry.path()).ok();
+            }
+        }
+    }
+
+    /// The canonical path and the name of a file in our folder; none for any other.
+    fn own(&self, path: &Path) -> Option<(PathBuf, String)> {
+        let path = fs_err::canonicalize(path).ok()?;
+        let name = path.file_name()?.to_str()?.to_owned();
+        let is_own = path.parent() == Some(&self.folder) && path.is_file();
+        is_own.then_some((path, name))
+    }
+}
+
+/// Writes a file that is either not there or whole.
+fn write_whole(path: &Path, text: &str) -> Result<(), StoreError> {
+    let draft = path.with_extension("tmp");
+    let write = || -> io::Result<()> {
+        private::make_file(&draft)?.write_all(text.as_bytes())?;
+        fs_err::rename(&draft, path)
+    };
+    write().map_err(|error| {
+        fs_err::remove_file(&draft).ok();
+        failure::file("keep the output", path, error)
+    })
+}
+
+fn kept(path: PathBuf, row: &Row<'_>) -> Result<KeptOutput, Fault> {
+    Ok(KeptOutput {
+        path,
+        session: to_id(row, 0)?,
+        call: to_id(row, 1)?,
+        bytes: to_count(row, 2)?,
+        created: to_time(row, 3)?,
+    })
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with("out_") && (name.ends_with(".txt") || name.ends_with(".tmp"))
+}
+
+fn is_old(file: &std::fs::Metadata) -> bool {
+    let age = file.modified().map(|then| SystemTime::now().duration_since(then));
+    matches!(age, Ok(Ok(age)) if age > ORPHANED_AFTER)
+}
