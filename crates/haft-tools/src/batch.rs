@@ -1,0 +1,194 @@
+//! `batch`: several calls in one, beside each other where they do not touch the same thing.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use haft_runtime::permission::{Ask, Effect};
+use haft_runtime::{
+    Attachment, Context, InitContext, InitError, Keep, Output, Prepared, Tool, ToolError,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+
+use crate::invalid::Invalid;
+
+/// Runs several calls.
+pub(crate) struct Batch;
+
+/// The calls.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// One to 25 calls. Results come in this order.
+    #[schemars(length(min = 1, max = 25), extend("x-aliases" = ["tool_calls", "invocations"]))]
+    calls: Vec<Item>,
+}
+
+/// One call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    /// The tool's name.
+    #[schemars(extend("x-aliases" = ["name", "tool_name", "recipient_name"]))]
+    tool: String,
+    /// Its arguments, as in a call of its own.
+    #[schemars(extend("x-aliases" = ["parameters", "arguments", "input", "params"]))]
+    args: Map<String, Value>,
+}
+
+impl Tool for Batch {
+    const ID: &'static str = "batch";
+    const DESCRIPTION: &'static str = include_str!("batch.txt");
+    const ALIASES: &'static [&'static str] = &["multi_tool_use", "parallel"];
+    type Params = Params;
+
+    async fn init(_cx: &InitContext<'_>) -> Result<Self, InitError> {
+        Ok(Self)
+    }
+
+    async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
+        let calls = check_all(&params.calls, cx)?;
+        cx.ask(Ask::new("run a batch", vec![Effect::using(Self::ID, "*")])).await?;
+        let order = order(&calls, cx).await;
+        let results = run_all(&calls, &order, cx).await;
+        Ok(report(&calls, results))
+    }
+
+    async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
+        let mut effects = vec![Effect::using(Self::ID, "*")];
+        for call in check_all(&params.calls, cx)? {
+            effects.extend(cx.effects(&call).await?);
+        }
+        Ok(effects)
+    }
+}
+
+/// Checks every call before any runs; all faults are told at once.
+fn check_all(calls: &[Item], cx: &Context) -> Result<Vec<Prepared>, ToolError> {
+    let mut prepared = Vec::new();
+    let mut faults = Vec::new();
+    for (index, item) in calls.iter().enumerate() {
+        match check(item, cx) {
+            Ok(call) => prepared.push(call),
+            Err(fault) => faults.push(format!("- calls[{index}]: {fault}")),
+        }
+    }
+    if faults.is_empty() {
+        return Ok(prepared);
+    }
+    Err(ToolError::InvalidParams { tool: Batch::ID.to_owned(), detail: faults.join("\n") })
+}
+
+fn check(item: &Item, cx: &Context) -> Result<Prepared, ToolError> {
+    let call = cx.check(&item.tool, Value::Object(item.args.clone()))?;
+    match call.tool() {
+        Batch::ID => Err(ToolError::failed("a batch cannot contain a batch")),
+        Invalid::ID => Err(ToolError::Unknown { tool: item.tool.clone(), available: cx.tools() }),
+        _ => Ok(call),
+    }
+}
+
+/// For each call, the earlier ones it has to wait for.
+async fn order(calls: &[Prepared], cx: &Context) -> Vec<Vec<usize>> {
+    let mut touched = Vec::new();
+    for call in calls {
+        touched.push(Touched::by(call, cx).await);
+    }
+    let clashes = |later: usize, earlier: &usize| match (touched.get(later), touched.get(*earlier))
+    {
+        (Some(later), Some(earlier)) => later.clashes_with(earlier),
+        _ => true,
+    };
+    (0..calls.len())
+        .map(|later| (0..later).filter(|earlier| clashes(later, earlier)).collect())
+        .collect()
+}
+
+/// What a call reads and changes.
+struct Touched {
+    reads: HashSet<PathBuf>,
+    changes: HashSet<PathBuf>,
+    /// It changes something that is no file, or nobody knows what: it waits for all, and all for it.
+    anything: bool,
+}
+
+impl Touched {
+    async fn by(call: &Prepared, cx: &Context) -> Self {
+        let mut touched =
+            Self { reads: HashSet::new(), changes: HashSet::new(), anything: call.runs_alone() };
+        let Ok(effects) = cx.effects(call).await else {
+            return Self { anything: true, ..touched };
+        };
+        for effect in effects {
+            match effect.path() {
+                Some(path) if effect.is_read_only() => drop(touched.reads.insert(path)),
+                Some(path) => drop(touched.changes.insert(path)),
+                None => touched.anything |= !call.is_read_only(),
+            }
+        }
+        touched
+    }
+
+    fn clashes_with(&self, other: &Self) -> bool {
+        let meets = |a: &Self, b: &Self| {
+            a.changes.iter().any(|path| b.changes.contains(path) || b.reads.contains(path))
+        };
+        self.anything || other.anything || meets(self, other) || meets(other, self)
+    }
+}
+
+/// Runs every call as soon as those it waits for have ended.
+async fn run_all(
+    calls: &[Prepared],
+    order: &[Vec<usize>],
+    cx: &Context,
+) -> Vec<Result<Output, ToolError>> {
+    // A closed semaphore is a door that opens once, for any number of those who wait.
+    let ended: Vec<Arc<Semaphore>> = calls.iter().map(|_| Arc::new(Semaphore::new(0))).collect();
+    let work = calls.iter().zip(order).zip(&ended).map(|((call, waits_for), door)| {
+        let doors: Vec<_> =
+            waits_for.iter().filter_map(|index| ended.get(*index)).cloned().collect();
+        async move {
+            for door in doors {
+                // It only ever closes; that it did is all there is to know.
+                drop(door.acquire().await);
+            }
+            let result = cx.execute(call.tool(), call.args().clone(), calls.len()).await;
+            door.close();
+            result
+        }
+    });
+    join_all(work).await
+}
+
+/// One section per call, in order.
+fn report(calls: &[Prepared], results: Vec<Result<Output, ToolError>>) -> Output {
+    let failed = results.iter().filter(|result| result.is_err()).count();
+    let mut sections = Vec::new();
+    let mut entries = Vec::new();
+    let mut attachments: Vec<Attachment> = Vec::new();
+    for (index, (call, result)) in calls.iter().zip(results).enumerate() {
+        let (number, tool) = (index + 1, call.tool());
+        match result {
+            Ok(output) => {
+                sections.push(format!("## {number}. {tool}: {}\n{}", output.title, output.output));
+                entries.push(json!({ "tool": tool, "state": "completed", "title": output.title }));
+                attachments.extend(output.attachments);
+            }
+            Err(error) => {
+                sections.push(format!("## {number}. {tool} failed\n{error}"));
+                entries.push(json!({ "tool": tool, "state": "error", "kind": error.kind() }));
+            }
+        }
+    }
+    let title = match failed {
+        0 => format!("{} calls", calls.len()),
+        _ => format!("{} calls, {failed} failed", calls.len()),
+    };
+    let output = Output::new(title, sections.join("\n\n")).with("calls", json!(entries));
+    Output { attachments, keep: Keep::Both, ..output }
+}

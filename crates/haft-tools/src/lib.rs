@@ -1,0 +1,23 @@
+//! The tools that come with haft: one file and one text each. The public API is [`register`].
+
+use haft_runtime::Registry;
+
+mod batch;
+mod invalid;
+mod question;
+mod todoread;
+mod todos;
+mod todowrite;
+
+/// The rules that hold where nobody has written others, in the form of a rules file.
+pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
+
+/// Adds every tool, in the order in which models are shown them.
+pub fn register(registry: &mut Registry) {
+    registry
+        .tool::<todowrite::TodoWrite>()
+        .tool::<todoread::TodoRead>()
+        .tool::<question::AskUser>()
+        .tool::<batch::Batch>()
+        .fallback::<invalid::Invalid>();
+}
