@@ -1,0 +1,31 @@
+//! The bench of the whole project: every row is a figure, its floor from the same run, and the ratio.
+//!
+//! `cargo bench` runs all; `cargo bench -- WORD` those whose name has the word in it. `--check` makes
+//! the exit code say whether every row keeps its bound.
+
+#![expect(clippy::expect_used, reason = "a bench that cannot set itself up has nothing to say")]
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
+mod measure;
+mod permission;
+mod pipeline;
+mod start;
+
+use measure::Row;
+
+type Area = (&'static str, fn() -> Vec<Row>);
+
+const AREAS: [Area; 3] =
+    [("pipeline", pipeline::rows), ("permission", permission::rows), ("start", start::rows)];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let check = args.iter().any(|arg| arg == "--check");
+    let wanted = args.iter().find(|arg| !arg.starts_with('-'));
+    let is_wanted = |area: &&Area| wanted.is_none_or(|word| area.0.contains(word.as_str()));
+    let rows: Vec<Row> = AREAS.iter().filter(is_wanted).flat_map(|area| area.1()).collect();
+    println!("{}", measure::table(&rows));
+    if check && rows.iter().any(|row| !row.holds()) {
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,195 @@
+//! The command line: what can be said to haft, and the help that goes with it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use haft_runtime::{AgentId, Form, GrantId, SessionId};
+
+/// The handle by which a language model holds a computer: a tool runtime for coding agents.
+#[derive(Debug, Parser)]
+#[command(name = "haft", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Workspace root [default: the git root above the current directory, else that directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Session to work in [default: a new one]
+    #[arg(long, global = true, value_name = "ID", value_parser = SessionId::parse)]
+    pub(crate) session: Option<SessionId>,
+    /// Agent whose rules apply, from the config
+    #[arg(long, global = true, value_name = "NAME", default_value = "build", value_parser = AgentId::parse)]
+    pub(crate) agent: AgentId,
+    /// Allow every edit inside the workspace without asking
+    #[arg(long, global = true)]
+    pub(crate) allow_edits: bool,
+    /// Allow everything that no rule denies, but for haft's own files and git's hooks and config
+    #[arg(long, global = true)]
+    pub(crate) allow_all: bool,
+    /// More rules, from a TOML file with a [permission] table
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long, global = true, conflicts_with = "jsonl")]
+    pub(crate) json: bool,
+    /// Print every event as a line of JSON, the result last
+    #[arg(long, global = true)]
+    pub(crate) jsonl: bool,
+}
+
+/// What haft can be told to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run one tool call
+    #[command(after_help = CALL_HELP)]
+    Call {
+        /// The tool's name
+        tool: String,
+        /// Its arguments as JSON, or `-` to read them from standard input
+        #[arg(default_value = "{}", value_name = "JSON|-", allow_hyphen_values = true)]
+        args: String,
+    },
+    /// Show what is offered to a model, and what is not and why
+    Tools,
+    /// Print the tools' definitions as a model's provider wants them
+    Schema {
+        /// The form
+        #[arg(long, default_value = "mcp", value_name = "FORM")]
+        format: Form,
+        /// Ask for strict schemas where the form has them
+        #[arg(long)]
+        strict: bool,
+        /// Only these tools
+        tools: Vec<String>,
+    },
+    /// Explain and check the rules
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Standing answers: what was allowed with "always"
+    Grants {
+        #[command(subcommand)]
+        command: Option<GrantsCommand>,
+    },
+    /// What was done, session by session
+    Sessions {
+        #[command(subcommand)]
+        command: Option<SessionsCommand>,
+    },
+    /// The config in force, and its schema
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Whether the project's own haft.toml may widen what is allowed
+    Trust {
+        #[command(subcommand)]
+        command: Option<TrustCommand>,
+    },
+    /// Say what works here and what does not
+    Doctor,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// A subcommand's page instead of the main one
+        command: Option<String>,
+    },
+}
+
+const CALL_HELP: &str =
+    "Exit codes: 0 done, 1 tool error, 2 usage, 3 denied, 124 timeout, 130 cancelled.";
+
+/// `haft policy …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say what a call would do and which rule decides, without running it
+    Explain {
+        /// The tool's name
+        tool: String,
+        /// Its arguments as JSON, or `-` to read them from standard input
+        #[arg(default_value = "{}", value_name = "JSON|-", allow_hyphen_values = true)]
+        args: String,
+    },
+    /// Find rules that can never decide anything
+    Check,
+    /// Say which recorded calls today's rules would decide otherwise
+    Simulate {
+        /// Calls to judge: a file of JSON lines with `tool` and `args` [default: the session's, or the project's]
+        #[arg(long, value_name = "LOG")]
+        replay: Option<PathBuf>,
+    },
+}
+
+/// `haft grants …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsCommand {
+    /// List them
+    List {
+        /// Those of every project
+        #[arg(long)]
+        all: bool,
+    },
+    /// Take one back
+    Revoke {
+        /// Its id
+        #[arg(value_parser = GrantId::parse, required = true)]
+        ids: Vec<GrantId>,
+    },
+}
+
+/// `haft sessions …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List them, the last used first
+    List {
+        /// Those of every project
+        #[arg(long)]
+        all: bool,
+        /// How many at most
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+    },
+    /// Show the calls of one
+    Show {
+        /// Its id
+        #[arg(value_parser = SessionId::parse)]
+        id: SessionId,
+        /// Its event log instead of its calls
+        #[arg(long)]
+        events: bool,
+        /// Events after this number only
+        #[arg(long, default_value_t = 0, requires = "events")]
+        after: u64,
+        /// How many at most
+        #[arg(long, default_value_t = 1000)]
+        limit: usize,
+    },
+}
+
+/// `haft config …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show what is in force and where it comes from
+    Show,
+    /// Print the JSON Schema of a config file
+    Schema,
+}
+
+/// `haft trust …`
+#[derive(Debug, Clone, Copy, Subcommand, ValueEnum)]
+pub(crate) enum TrustCommand {
+    /// Show what there is to trust
+    Show,
+    /// Trust the project's haft.toml as it is now
+    Give,
+    /// Trust it no longer
+    Withdraw,
+}

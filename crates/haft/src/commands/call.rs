@@ -1,0 +1,113 @@
+//! `haft call`: one tool call, from its arguments to an exit code.
+
+use anstyle::AnsiColor;
+use haft_runtime::{Arguments, Call, Delivery, Runtime, Settled, ToolError, Toolset};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::arguments;
+use crate::open::Haft;
+use crate::print::Printer;
+use crate::terminal::{Terminal, plain};
+
+pub(crate) async fn run(
+    haft: &Haft,
+    printer: Printer,
+    tool: String,
+    args: String,
+) -> anyhow::Result<u8> {
+    let runtime = haft.runtime(Terminal::find(haft.environment.stderr_is_terminal))?;
+    let toolset = haft.toolset(&runtime).await?;
+    let session = haft.session(&runtime).await?;
+    let call = Call::new(session, tool, Arguments::Text(arguments(args)?));
+    let settled = execute(&runtime, &toolset, call, haft.common.jsonl.then_some(printer)).await?;
+    if haft.common.json {
+        printer.json(&settled.to_json())?;
+    } else if haft.common.jsonl {
+        let mut result = json!({ "type": "result" });
+        merge(&mut result, settled.to_json());
+        printer.json(&result)?;
+    } else {
+        show(&settled, haft, printer);
+    }
+    Ok(exit_code(&settled.result))
+}
+
+/// Runs the call while printing events, if they are wanted, and heeding Ctrl-C.
+async fn execute(
+    runtime: &Runtime,
+    toolset: &Toolset,
+    call: Call,
+    events_to: Option<Printer>,
+) -> anyhow::Result<Settled> {
+    let cancel = CancellationToken::new();
+    let mut events = runtime.events(Some(call.session.clone()));
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut work = std::pin::pin!(toolset.execute(call, cancel.clone()));
+    let settled = loop {
+        tokio::select! {
+            settled = &mut work => break settled,
+            Some(delivery) = events.next(), if events_to.is_some() => print_event(events_to, &delivery)?,
+            Some(()) = interrupt.recv() => cancel.cancel(),
+            Some(()) = terminate.recv() => cancel.cancel(),
+        }
+    };
+    while let Some(delivery) = events.try_next() {
+        print_event(events_to, &delivery)?;
+    }
+    Ok(settled)
+}
+
+fn print_event(to: Option<Printer>, delivery: &Delivery) -> anyhow::Result<()> {
+    let Some(printer) = to else { return Ok(()) };
+    match delivery {
+        Delivery::Event(event) => printer.json(event),
+        Delivery::Missed(count) => printer.json(&json!({ "type": "missed", "count": count })),
+    }
+}
+
+fn merge(into: &mut serde_json::Value, from: serde_json::Value) {
+    if let (Some(into), serde_json::Value::Object(from)) = (into.as_object_mut(), from) {
+        into.extend(from);
+    }
+}
+
+/// A person gets a line that says how it went, and then the text; a pipe gets the text alone.
+fn show(settled: &Settled, haft: &Haft, printer: Printer) {
+    let tool = printer.bold(&plain(&settled.tool));
+    match &settled.result {
+        Ok(output) => {
+            if haft.environment.stdout_is_terminal {
+                let mark = printer.paint(AnsiColor::Green, "✓");
+                let title = printer.dim(&plain(&output.title));
+                printer.line(format!("{mark} {tool} {title}"));
+            }
+            printer.line(output.output.trim_end_matches('\n'));
+            for attachment in &output.attachments {
+                let name = attachment.name.as_deref().unwrap_or("attachment");
+                let size = attachment.data.len() / 4 * 3;
+                printer.line(format!(
+                    "[{} {}, {size} bytes]",
+                    plain(name),
+                    plain(&attachment.mime)
+                ));
+            }
+        }
+        Err(error) => {
+            let mark = printer.paint(AnsiColor::Red, "✗");
+            printer.note(format!("{mark} {error}"));
+        }
+    }
+}
+
+fn exit_code(result: &Result<haft_runtime::Output, ToolError>) -> u8 {
+    match result {
+        Ok(_) => 0,
+        Err(ToolError::Denied(_)) => 3,
+        Err(ToolError::TimedOut { .. }) => 124,
+        Err(ToolError::Cancelled { .. }) => 130,
+        Err(_) => 1,
+    }
+}

@@ -1,0 +1,63 @@
+//! The commands, one file each.
+
+use crate::args::{Command, Common, ConfigCommand};
+use crate::environment::Environment;
+use crate::open::Haft;
+use crate::print::Printer;
+
+mod call;
+mod completions;
+mod config;
+mod doctor;
+mod grants;
+mod man;
+mod policy;
+mod schema;
+mod sessions;
+mod tools;
+mod trust;
+
+/// Runs a command; the answer is the exit code.
+pub(crate) async fn run(
+    command: Command,
+    environment: Environment,
+    common: Common,
+    printer: Printer,
+) -> anyhow::Result<u8> {
+    // Opened per command: some need neither workspace nor config, and must work where both are broken.
+    let open = |environment, common| {
+        let haft = Haft::open(environment, common)?;
+        haft.warnings.iter().for_each(|text| printer.note(format!("haft: warning: {text}")));
+        anyhow::Ok(haft)
+    };
+    match command {
+        Command::Call { tool, args } => {
+            call::run(&open(environment, common)?, printer, tool, args).await
+        }
+        Command::Tools => tools::run(&open(environment, common)?, printer).await,
+        Command::Schema { format, strict, tools } => {
+            schema::run(&open(environment, common)?, printer, format, strict, &tools).await
+        }
+        Command::Policy(command) => {
+            policy::run(&open(environment, common)?, printer, command).await
+        }
+        Command::Grants { command } => grants::run(&open(environment, common)?, printer, command),
+        Command::Sessions { command } => {
+            sessions::run(&open(environment, common)?, printer, command)
+        }
+        Command::Config(ConfigCommand::Show) => config::show(&open(environment, common)?, printer),
+        Command::Config(ConfigCommand::Schema) => config::schema(printer),
+        Command::Trust { command } => trust::run(&open(environment, common)?, printer, command),
+        Command::Doctor => doctor::run(environment, common, printer).await,
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man { command } => man::run(command.as_deref(), printer),
+    }
+}
+
+/// The arguments of a call: the text itself, or standard input for `-`.
+fn arguments(given: String) -> anyhow::Result<String> {
+    if given != "-" {
+        return Ok(given);
+    }
+    Ok(std::io::read_to_string(std::io::stdin())?)
+}

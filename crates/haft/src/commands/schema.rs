@@ -1,0 +1,34 @@
+//! `haft schema`: the tools' definitions as a model's provider wants them.
+
+use anyhow::bail;
+use haft_runtime::{Form, Headless, lower};
+use serde_json::Value;
+
+use crate::open::Haft;
+use crate::print::Printer;
+
+pub(crate) async fn run(
+    haft: &Haft,
+    printer: Printer,
+    form: Form,
+    strict: bool,
+    only: &[String],
+) -> anyhow::Result<u8> {
+    let runtime = haft.runtime(Headless)?;
+    let toolset = haft.toolset(&runtime).await?;
+    let names = toolset.names();
+    if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {
+        bail!("there is no tool `{unknown}`; offered: {}", names.join(", "));
+    }
+    let wanted = toolset
+        .advertised()
+        .filter(|tool| only.is_empty() || only.iter().any(|id| id == tool.id()));
+    let definitions: Vec<Value> =
+        wanted.map(|tool| lower(&tool.definition(), form, strict)).collect();
+    if haft.common.json {
+        printer.json(&definitions)?;
+    } else {
+        printer.pretty_json(&definitions)?;
+    }
+    Ok(0)
+}

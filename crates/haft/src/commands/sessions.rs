@@ -1,0 +1,91 @@
+//! `haft sessions`: what was done, session by session.
+
+use anyhow::bail;
+use haft_runtime::{CallRecord, CallState, Session, SessionId, Store};
+use serde_json::json;
+
+use crate::args::SessionsCommand;
+use crate::open::Haft;
+use crate::print::{Printer, columns};
+use crate::terminal::plain;
+
+pub(crate) fn run(
+    haft: &Haft,
+    printer: Printer,
+    command: Option<SessionsCommand>,
+) -> anyhow::Result<u8> {
+    match command.unwrap_or(SessionsCommand::List { all: false, limit: 20 }) {
+        SessionsCommand::List { all, limit } => list(haft, printer, all, limit),
+        SessionsCommand::Show { id, events: false, limit, .. } => show(haft, printer, &id, limit),
+        SessionsCommand::Show { id, events: true, after, limit } => {
+            find(haft, &id)?;
+            for event in haft.store.events(&id, after, limit)? {
+                printer.json(&event)?;
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn list(haft: &Haft, printer: Printer, all: bool, limit: usize) -> anyhow::Result<u8> {
+    let sessions = haft.store.sessions((!all).then_some(haft.project.as_str()), limit)?;
+    if haft.common.json {
+        printer.json(&sessions)?;
+        return Ok(0);
+    }
+    if sessions.is_empty() {
+        printer.line("there are no sessions here yet");
+    }
+    let row = |session: &Session| {
+        let mut row = vec![session.id.to_string(), format!("{} calls", session.calls)];
+        row.push(session.updated.strftime("%Y-%m-%d %H:%M:%S").to_string());
+        row.push(session.agent.to_string());
+        if all {
+            row.push(plain(&session.project));
+        }
+        row
+    };
+    let rows: Vec<Vec<String>> = sessions.iter().map(row).collect();
+    columns(&rows).into_iter().for_each(|line| printer.line(line));
+    Ok(0)
+}
+
+fn show(haft: &Haft, printer: Printer, id: &SessionId, limit: usize) -> anyhow::Result<u8> {
+    let session = find(haft, id)?;
+    let calls = haft.store.calls(id, limit)?;
+    if haft.common.json {
+        printer.json(&json!({ "session": session, "calls": calls }))?;
+        return Ok(0);
+    }
+    let rows: Vec<Vec<String>> = calls.iter().map(call_row).collect();
+    columns(&rows).into_iter().for_each(|line| printer.line(line));
+    Ok(0)
+}
+
+fn call_row(call: &CallRecord) -> Vec<String> {
+    let state = match call.state {
+        CallState::Pending => "pending",
+        CallState::Running => "running",
+        CallState::Completed => "completed",
+        CallState::Error => "error",
+    };
+    let says = match (&call.output, &call.error) {
+        (Some(output), _) => output.title.clone(),
+        (_, Some(error)) => error.message.lines().next().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    let time = call.started.strftime("%H:%M:%S").to_string();
+    let took = call.ended.map_or_else(String::new, |ended| {
+        format!("{:.0} ms", ended.duration_since(call.started).as_secs_f64() * 1e3)
+    });
+    vec![time, state.to_owned(), plain(&call.tool), took, plain(&says)]
+}
+
+fn find(haft: &Haft, id: &SessionId) -> anyhow::Result<Session> {
+    match haft.store.session(id)? {
+        Some(session) => Ok(session),
+        None => {
+            bail!("there is no session `{id}`; `haft sessions list --all` shows those there are")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `haft tools`: what is offered to a model, and what is not and why.
+
+use haft_runtime::{Advertised, Headless};
+use serde_json::{Value, json};
+
+use crate::open::Haft;
+use crate::print::{Printer, columns};
+
+pub(crate) async fn run(haft: &Haft, printer: Printer) -> anyhow::Result<u8> {
+    let runtime = haft.runtime(Headless)?;
+    let toolset = haft.toolset(&runtime).await?;
+    if haft.common.json {
+        let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
+        printer.json(&json!({ "tools": tools, "left_out": toolset.left_out() }))?;
+        return Ok(0);
+    }
+    let rows: Vec<Vec<String>> = toolset.advertised().map(|tool| row(&tool)).collect();
+    columns(&rows).into_iter().for_each(|line| printer.line(line));
+    for left_out in toolset.left_out() {
+        printer.line(printer.dim(&format!("{}: not offered: {}", left_out.id, left_out.reason)));
+    }
+    Ok(0)
+}
+
+fn row(tool: &Advertised<'_>) -> Vec<String> {
+    let access = if tool.traits().read_only { "reads" } else { "changes" };
+    vec![tool.id().to_owned(), access.to_owned(), first_line(tool)]
+}
+
+fn entry(tool: &Advertised<'_>) -> Value {
+    json!({ "id": tool.id(), "summary": first_line(tool), "traits": tool.traits() })
+}
+
+fn first_line(tool: &Advertised<'_>) -> String {
+    tool.definition().description.lines().next().unwrap_or_default().to_owned()
+}

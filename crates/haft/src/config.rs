@@ -1,0 +1,183 @@
+//! Config files: which there are, what they say, and how far the project's own is heeded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use haft_runtime::permission::rules_file::{self, Expand};
+use haft_runtime::permission::{Action, Layer, LayerKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::de::DeTable;
+
+use crate::small_file;
+
+/// A config file: `haft.toml`, the user's `config.toml`, or the machine's `managed.toml`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ConfigFile {
+    /// Rules: permission → action, or permission → pattern → action, where an action is "allow",
+    /// "ask", "deny", or a table with `action`, `reason`, `match` and `not_match`. The last match wins.
+    pub(crate) permission: BTreeMap<String, serde_json::Value>,
+    /// How much a model reads, and how much is kept.
+    pub(crate) limits: LimitsTable,
+    /// Things to switch on.
+    pub(crate) features: BTreeSet<String>,
+    /// Agents, by name.
+    pub(crate) agent: BTreeMap<String, AgentTable>,
+}
+
+/// How much a model reads of one answer, and how much is kept of what it does not.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct LimitsTable {
+    /// Most lines of one answer (2000).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lines: Option<usize>,
+    /// Most bytes of one answer (51200).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<usize>,
+    /// Days for which the whole of a cut answer is kept (7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) keep_days: Option<u32>,
+    /// Most MiB of kept answers (512).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) keep_mib: Option<u32>,
+}
+
+/// An agent's own settings.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct AgentTable {
+    /// What it is for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) description: String,
+    /// Its own rules, on top of the others; a deny of theirs still holds.
+    pub(crate) permission: BTreeMap<String, serde_json::Value>,
+}
+
+/// One config file as it was found.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) kind: LayerKind,
+    pub(crate) path: PathBuf,
+    pub(crate) file: ConfigFile,
+    pub(crate) rules: Layer,
+    pub(crate) agents: BTreeMap<String, Layer>,
+    pub(crate) unknown_keys: Vec<String>,
+    /// What binds trust to this very content.
+    pub(crate) hash: String,
+}
+
+/// Reads one config file; `None` if there is none.
+///
+/// A file that cannot be used is an error that names the line, never a silent default.
+pub(crate) fn load(
+    kind: LayerKind,
+    path: &Path,
+    home: Option<&Path>,
+) -> anyhow::Result<Option<Loaded>> {
+    let Some(text) = small_file::read(path)? else { return Ok(None) };
+    let name = path.display().to_string();
+    let home = home.map(|home| home.to_string_lossy().into_owned());
+    let resolve = |prefix: &str| {
+        let real = fs_err::canonicalize(prefix).ok()?;
+        Some(real.to_string_lossy().into_owned())
+    };
+    let expand = Expand { home: home.as_deref(), resolve: &resolve };
+    let rules = rules_file::parse(&text, kind, &name, &expand)?;
+    let agents = agent_rules(&text, &name, &expand)?;
+    let (file, unknown_keys) = deserialize(&text, &name)?;
+    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    Ok(Some(Loaded { kind, path: path.to_owned(), file, rules, agents, unknown_keys, hash }))
+}
+
+/// The rules of every `[agent.NAME.permission]`.
+fn agent_rules(
+    text: &str,
+    name: &str,
+    expand: &Expand<'_>,
+) -> anyhow::Result<BTreeMap<String, Layer>> {
+    let document = DeTable::parse(text).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+    let mut layers = BTreeMap::new();
+    let Some(agents) =
+        document.get_ref().get("agent").and_then(|agents| agents.get_ref().as_table())
+    else {
+        return Ok(layers);
+    };
+    for (agent, settings) in agents {
+        let settings = settings.get_ref().as_table();
+        if let Some(table) = settings.and_then(|settings| settings.get("permission")) {
+            let layer = rules_file::parse_table(table, text, LayerKind::Agent, name, expand)?;
+            layers.insert(agent.get_ref().to_string(), layer);
+        }
+    }
+    Ok(layers)
+}
+
+fn deserialize(text: &str, name: &str) -> anyhow::Result<(ConfigFile, Vec<String>)> {
+    let mut unknown = Vec::new();
+    let deserializer = toml::Deserializer::parse(text).with_context(|| name.to_owned())?;
+    let file = serde_ignored::deserialize(deserializer, |path| unknown.push(path.to_string()));
+    // The parser's message carries the line.
+    let file = file.map_err(|error: toml::de::Error| anyhow::anyhow!("{name}: {error}"))?;
+    Ok((file, unknown))
+}
+
+impl Loaded {
+    /// What of it would let anything happen that would not without it; empty if it only restricts.
+    pub(crate) fn widens(&self) -> Vec<String> {
+        let allows = self.rules.rules.iter().filter(|rule| rule.action() == Action::Allow);
+        let mut widens: Vec<String> = allows.map(|rule| rule.to_ref().to_string()).collect();
+        let LimitsTable { lines, bytes, keep_days, keep_mib } = &self.file.limits;
+        if lines.is_some() || bytes.is_some() || keep_days.is_some() || keep_mib.is_some() {
+            widens.push("[limits]".to_owned());
+        }
+        if !self.file.features.is_empty() {
+            widens.push("features".to_owned());
+        }
+        widens.extend(self.file.agent.keys().map(|name| format!("[agent.{name}]")));
+        widens
+    }
+
+    /// Leaves only what restricts.
+    pub(crate) fn restrain(&mut self) {
+        self.rules.rules.retain(|rule| rule.action() != Action::Allow);
+        self.file.limits = LimitsTable::default();
+        self.file.features.clear();
+        self.file.agent.clear();
+        self.agents.clear();
+    }
+}
+
+/// The rules that a `--policy` file and the flags amount to.
+pub(crate) fn command_line_layers(
+    policy: Option<&Path>,
+    allow_edits: bool,
+    allow_all: bool,
+    home: Option<&Path>,
+) -> anyhow::Result<Vec<Layer>> {
+    let mut layers = Vec::new();
+    // The flags come first, so that what the file says in more words overrules them.
+    if allow_all {
+        layers.push(Layer::new(LayerKind::CommandLine, "--allow-all").rule(
+            "*",
+            "*",
+            Action::Allow,
+        ));
+    }
+    if allow_edits {
+        layers.push(Layer::new(LayerKind::CommandLine, "--allow-edits").rule(
+            "edit",
+            "*",
+            Action::Allow,
+        ));
+    }
+    if let Some(path) = policy {
+        match load(LayerKind::CommandLine, path, home)? {
+            Some(loaded) => layers.push(loaded.rules),
+            None => bail!("{} does not exist", path.display()),
+        }
+    }
+    Ok(layers)
+}

@@ -1,0 +1,79 @@
+//! What the system says about us: the one place that reads the environment and the current directory.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// Everything haft takes from the process it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Environment {
+    /// Where it was started.
+    pub(crate) current_dir: PathBuf,
+    /// The user's home.
+    pub(crate) home: Option<PathBuf>,
+    /// Where the user's config is.
+    pub(crate) config_dir: Option<PathBuf>,
+    /// Where our state is.
+    pub(crate) state_dir: Option<PathBuf>,
+    /// The config of whoever manages this machine.
+    pub(crate) managed_config: PathBuf,
+    /// Whether a person reads what we print.
+    pub(crate) stdout_is_terminal: bool,
+    /// Whether a person can be asked.
+    pub(crate) stderr_is_terminal: bool,
+    /// Whether colours are wanted.
+    pub(crate) colour: bool,
+}
+
+impl Environment {
+    /// Reads it, once.
+    pub(crate) fn read() -> std::io::Result<Self> {
+        let home = absolute("HOME");
+        let under_home = |path: &str| home.as_ref().map(|home| home.join(path));
+        let config = absolute("XDG_CONFIG_HOME").or_else(|| under_home(".config"));
+        let state = absolute("XDG_STATE_HOME").or_else(|| under_home(".local/state"));
+        let stdout_is_terminal = std::io::stdout().is_terminal();
+        let dumb = var("TERM").is_some_and(|term| term == "dumb");
+        let no_colour = var("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Ok(Self {
+            current_dir: current_dir()?,
+            config_dir: config.map(|dir| dir.join("haft")),
+            state_dir: state.map(|dir| dir.join("haft")),
+            managed_config: PathBuf::from("/etc/haft/managed.toml"),
+            stdout_is_terminal,
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+            colour: stdout_is_terminal && !dumb && !no_colour,
+            home,
+        })
+    }
+
+    /// The workspace: what the user named, else the git root above us, else where we are.
+    pub(crate) fn workspace(&self, named: Option<&Path>) -> std::io::Result<PathBuf> {
+        if let Some(named) = named {
+            let dir = fs_err::canonicalize(self.current_dir.join(named))?;
+            if !dir.is_dir() {
+                let message = format!("{} is not a folder", dir.display());
+                return Err(std::io::Error::new(std::io::ErrorKind::NotADirectory, message));
+            }
+            return Ok(dir);
+        }
+        let here = fs_err::canonicalize(&self.current_dir)?;
+        let root = here.ancestors().find(|dir| dir.join(".git").exists());
+        Ok(root.map(Path::to_path_buf).unwrap_or(here))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+fn var(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
+fn current_dir() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
+/// A folder that a variable names; the XDG rules want relative ones ignored.
+fn absolute(name: &str) -> Option<PathBuf> {
+    var(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}

@@ -1,0 +1,40 @@
+//! The command line of haft.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod args;
+mod commands;
+mod config;
+mod environment;
+mod open;
+mod print;
+mod small_file;
+mod terminal;
+mod trust;
+
+use args::Cli;
+use environment::Environment;
+use print::Printer;
+
+/// What the shell is told when the command line, or a file it names, cannot be used.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            Printer { colour: false }.note(format!("haft: {error:#}"));
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<u8> {
+    let environment = Environment::read()?;
+    let printer = Printer { colour: environment.colour };
+    let work = commands::run(cli.command, environment, cli.common, printer);
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}

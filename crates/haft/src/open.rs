@@ -1,0 +1,197 @@
+//! Puts everything together for one command: workspace, config, rules, store, runtime.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use haft_runtime::permission::rules_file::{self, Expand};
+use haft_runtime::permission::{Layer, LayerKind, Policy, Protected};
+use haft_runtime::{
+    Agent, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, Toolset,
+};
+use haft_store::{LazyStore, Options};
+
+use crate::args::Common;
+use crate::config::{self, Loaded};
+use crate::environment::Environment;
+use crate::trust;
+
+/// What every command works with.
+pub(crate) struct Haft {
+    pub(crate) environment: Environment,
+    pub(crate) common: Common,
+    /// The workspace root, canonical.
+    pub(crate) root: PathBuf,
+    /// The same, as projects are named in the store.
+    pub(crate) project: String,
+    /// The config files that were found, least specific first.
+    pub(crate) configs: Vec<Loaded>,
+    /// What a person should know about them.
+    pub(crate) warnings: Vec<String>,
+    /// Opened when it is first used.
+    pub(crate) store: Arc<LazyStore>,
+    pub(crate) state_dir: PathBuf,
+}
+
+impl Haft {
+    pub(crate) fn open(environment: Environment, common: Common) -> anyhow::Result<Self> {
+        let root = environment.workspace(common.dir.as_deref())?;
+        let project = root.to_string_lossy().into_owned();
+        let state_dir = environment.state_dir.clone().context(
+            "there is no place for haft's state: set HOME or XDG_STATE_HOME to an absolute path",
+        )?;
+        let mut configs = find_configs(&environment, &root)?;
+        let store = Arc::new(LazyStore::new(&state_dir, store_options(&configs)));
+        let mut warnings = unknown_keys(&configs);
+        for config in configs.iter_mut().filter(|config| config.kind == LayerKind::Project) {
+            warnings.extend(trust::heed(config, store.as_ref(), &project)?);
+        }
+        Ok(Self { environment, common, root, project, configs, warnings, store, state_dir })
+    }
+
+    /// The rules in force for the agent of this command, apart from its own.
+    pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
+        let built_in = rules_file::parse(
+            haft_tools::DEFAULT_RULES,
+            LayerKind::BuiltIn,
+            "built-in",
+            &Expand::nothing(),
+        )?;
+        let mut layers = vec![built_in];
+        layers.extend(self.configs.iter().map(|config| config.rules.clone()));
+        let Common { policy, allow_edits, allow_all, .. } = &self.common;
+        let policy = policy.as_ref().map(|path| self.environment.current_dir.join(path));
+        let home = self.environment.home.as_deref();
+        layers.extend(config::command_line_layers(
+            policy.as_deref(),
+            *allow_edits,
+            *allow_all,
+            home,
+        )?);
+        Ok(Policy::new(layers).protect(self.protected()))
+    }
+
+    /// The runtime, with `host` to answer asks.
+    pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
+        let mut registry = Registry::new();
+        haft_tools::register(&mut registry);
+        let runtime = Runtime::builder(&self.project)
+            .registry(registry)
+            .policy(self.policy()?)
+            .host(host)
+            .store(Arc::clone(&self.store) as Arc<dyn Store>)
+            .limits(self.limits());
+        runtime.build().context("the event log cannot be started")
+    }
+
+    /// What the agent of this command is shown.
+    pub(crate) async fn toolset(&self, runtime: &Runtime) -> anyhow::Result<Toolset> {
+        Ok(runtime.toolset(&self.audience()?).await)
+    }
+
+    /// The session of this command: the named one, or a new one.
+    pub(crate) async fn session(&self, runtime: &Runtime) -> anyhow::Result<SessionId> {
+        let id = self.common.session.clone().unwrap_or_else(SessionId::fresh);
+        let project = self.project.clone();
+        let agent = self.common.agent.clone();
+        runtime.open_session(NewSession { id: id.clone(), project, parent: None, agent }).await?;
+        Ok(id)
+    }
+
+    /// How much a model reads of one answer: the most specific config that says so.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for config in &self.configs {
+            limits.lines = config.file.limits.lines.unwrap_or(limits.lines);
+            limits.bytes = config.file.limits.bytes.unwrap_or(limits.bytes);
+        }
+        limits
+    }
+
+    fn audience(&self) -> anyhow::Result<Audience> {
+        let name = &self.common.agent;
+        let mut rules: Option<Layer> = None;
+        for layer in self.configs.iter().filter_map(|config| config.agents.get(name.as_str())) {
+            let all =
+                rules.get_or_insert_with(|| Layer::new(LayerKind::Agent, layer.source.clone()));
+            all.rules.extend(layer.rules.iter().cloned());
+        }
+        let known = self.configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
+        if !known && name.as_str() != "build" {
+            anyhow::bail!(
+                "there is no agent `{name}`; name one that a config file has as [agent.{name}]"
+            );
+        }
+        let mut audience = Audience::of(name.clone());
+        audience.agent = Agent { rules, ..audience.agent };
+        audience.features =
+            self.configs.iter().flat_map(|config| config.file.features.clone()).collect();
+        Ok(audience)
+    }
+
+    /// What only a rule that names it can open: whoever writes here decides what runs later.
+    fn protected(&self) -> Vec<Protected> {
+        let inside = |name: &str| {
+            let absolute = format!("{}/{name}", self.project);
+            Protected::new("edit", [name, absolute.as_str()])
+        };
+        let mut protected: Vec<Protected> =
+            [".git", ".git/config", ".git/hooks", ".git/hooks/*", "haft.toml", ".haft", ".haft/*"]
+                .map(inside)
+                .into();
+        for nested in ["*/.git", "*/.git/config", "*/.git/hooks", "*/.git/hooks/*"] {
+            protected.push(Protected::new("edit", [nested]));
+        }
+        let dirs = [self.environment.config_dir.as_deref(), Some(&self.state_dir)];
+        let managed = self.environment.managed_config.parent();
+        for dir in dirs.into_iter().chain([managed]).flatten() {
+            protected.push(Protected::new("edit", [everything_in(dir).as_str()]));
+        }
+        protected
+    }
+}
+
+fn everything_in(dir: &Path) -> String {
+    format!("{}/*", dir.display())
+}
+
+/// The config files there are, least specific first.
+fn find_configs(environment: &Environment, root: &Path) -> anyhow::Result<Vec<Loaded>> {
+    let user = environment.config_dir.as_ref().map(|dir| dir.join("config.toml"));
+    let places = [
+        (LayerKind::Managed, Some(environment.managed_config.clone())),
+        (LayerKind::User, user),
+        (LayerKind::Project, Some(root.join("haft.toml"))),
+    ];
+    let mut configs = Vec::new();
+    for (kind, path) in places {
+        if let Some(path) = path {
+            configs.extend(config::load(kind, &path, environment.home.as_deref())?);
+        }
+    }
+    Ok(configs)
+}
+
+fn unknown_keys(configs: &[Loaded]) -> Vec<String> {
+    let warn = |config: &Loaded| {
+        let path = config.path.display().to_string();
+        let keys = config.unknown_keys.clone();
+        keys.into_iter().map(move |key| format!("{path}: unknown key `{key}`, ignored"))
+    };
+    configs.iter().flat_map(warn).collect()
+}
+
+fn store_options(configs: &[Loaded]) -> Options {
+    let mut options = Options::default();
+    // The project's word is not yet known to be trusted here, and its limits are not the user's disk.
+    for config in configs.iter().filter(|config| config.kind != LayerKind::Project) {
+        if let Some(days) = config.file.limits.keep_days {
+            options.keep_age = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+        }
+        if let Some(mib) = config.file.limits.keep_mib {
+            options.keep_bytes = u64::from(mib) * 1024 * 1024;
+        }
+    }
+    options
+}

@@ -1,0 +1,75 @@
+//! Writes to standard output and error: the only file that prints.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+/// How things are printed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printer {
+    pub(crate) colour: bool,
+}
+
+impl Printer {
+    /// A line for whoever reads the results. A reader that has gone away is no error of ours.
+    pub(crate) fn line(self, text: impl AsRef<str>) {
+        let mut out = std::io::stdout().lock();
+        drop(out.write_all(text.as_ref().as_bytes()).and_then(|()| out.write_all(b"\n")));
+    }
+
+    /// One JSON value on a line of its own.
+    pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
+        self.line(serde_json::to_string(value)?);
+        Ok(())
+    }
+
+    /// JSON for people who look at it.
+    pub(crate) fn pretty_json(self, value: &impl Serialize) -> anyhow::Result<()> {
+        self.line(serde_json::to_string_pretty(value)?);
+        Ok(())
+    }
+
+    /// A line beside the results.
+    pub(crate) fn note(self, text: impl AsRef<str>) {
+        let mut out = std::io::stderr().lock();
+        drop(writeln!(out, "{}", text.as_ref()));
+    }
+
+    /// Text in a colour, if colours are wanted.
+    pub(crate) fn paint(self, colour: AnsiColor, text: &str) -> String {
+        self.style(Style::new().fg_color(Some(colour.into())), text)
+    }
+
+    /// Text that matters less.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.style(Style::new().dimmed(), text)
+    }
+
+    /// Text that matters more.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.style(Style::new().bold(), text)
+    }
+
+    fn style(self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+/// Columns of text, each as wide as its widest cell.
+pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,191 @@
+//! The person at the terminal: asked before things happen, never waited for when not there.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_runtime::permission::{PendingAsk, Reply};
+use haft_runtime::{Answer, BoxFuture, Host, Question};
+use tokio::sync::oneshot;
+
+/// A host that asks at the terminal, if there is one.
+#[derive(Clone)]
+pub(crate) struct Terminal {
+    /// One conversation at a time, also when calls run beside each other.
+    tty: Option<Arc<Mutex<Tty>>>,
+}
+
+struct Tty {
+    input: BufReader<File>,
+    output: File,
+}
+
+impl Terminal {
+    /// Uses the terminal that the process belongs to, if a person can see it.
+    pub(crate) fn find(stderr_is_terminal: bool) -> Self {
+        let open = || {
+            let tty = fs_err::OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+            let output = tty.into_parts().0;
+            let input = BufReader::new(output.try_clone().ok()?);
+            Some(Arc::new(Mutex::new(Tty { input, output })))
+        };
+        Self { tty: stderr_is_terminal.then(open).flatten() }
+    }
+
+    /// Holds a conversation on a thread of its own, which a cancelled call leaves behind.
+    async fn converse<T: Send + 'static>(
+        &self,
+        talk: impl FnOnce(&mut Tty) -> std::io::Result<T> + Send + 'static,
+    ) -> Option<T> {
+        let tty = Arc::clone(self.tty.as_ref()?);
+        let (answer, answered) = oneshot::channel();
+        std::thread::spawn(move || {
+            let mut tty = tty.lock().unwrap_or_else(PoisonError::into_inner);
+            // Whoever asked may be gone by now.
+            drop(answer.send(talk(&mut tty)));
+        });
+        answered.await.ok()?.ok()
+    }
+}
+
+impl Host for Terminal {
+    fn approve<'a>(&'a self, ask: &'a PendingAsk) -> BoxFuture<'a, Reply> {
+        let ask = ask.clone();
+        Box::pin(async move {
+            self.converse(move |tty| approve(tty, &ask)).await.unwrap_or(Reply::Unattended)
+        })
+    }
+
+    fn question<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Option<Vec<Answer>>> {
+        let questions = questions.to_vec();
+        Box::pin(async move {
+            self.converse(move |tty| questions.iter().map(|one| answer(tty, one)).collect()).await
+        })
+    }
+}
+
+fn approve(tty: &mut Tty, ask: &PendingAsk) -> std::io::Result<Reply> {
+    tty.say(&describe(ask))?;
+    let always = if ask.ask.always.is_empty() { "" } else { ", a always" };
+    loop {
+        let reply = tty.ask(&format!("y once{always}, n no, f no with feedback [n] "))?;
+        match reply.as_str() {
+            "y" | "yes" => return Ok(Reply::Once),
+            "a" | "always" if !ask.ask.always.is_empty() => return Ok(Reply::Always),
+            "" | "n" | "no" => return Ok(Reply::Reject { feedback: None }),
+            "f" | "feedback" => {
+                let words = tty.ask("Tell the model: ")?;
+                return Ok(Reply::Reject {
+                    feedback: Some(words).filter(|words| !words.is_empty()),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What, why and where. Nothing in it can move the cursor or forge a line.
+pub(crate) fn describe(ask: &PendingAsk) -> String {
+    let mut text = format!("\n{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
+    for effect in &ask.ask.effects {
+        text.push_str(&format!("  {} {}\n", effect.key, plain(&effect.value)));
+        if let Some(why) = &effect.unproven {
+            text.push_str(&format!("    not fully understood: {}\n", plain(why)));
+        }
+    }
+    if let Some(diff) = ask.ask.metadata.get("diff").and_then(|diff| diff.as_str()) {
+        text.push_str(&diff.lines().map(|line| format!("  {}\n", plain(line))).collect::<String>());
+    }
+    if let Some(rule) = &ask.rule {
+        text.push_str(&format!("asked by the rule {}\n", plain(&rule.to_string())));
+    }
+    for always in &ask.ask.always {
+        text.push_str(&format!(
+            "always would allow: {} {}\n",
+            plain(&always.key),
+            plain(&always.pattern)
+        ));
+    }
+    text
+}
+
+fn answer(tty: &mut Tty, question: &Question) -> std::io::Result<Answer> {
+    tty.say(&format!("\n{}: {}\n", plain(&question.header), plain(&question.question)))?;
+    for (index, choice) in question.options.iter().enumerate() {
+        let description = plain(&choice.description);
+        tty.say(&format!("  {}. {}  {description}\n", index + 1, plain(&choice.label)))?;
+    }
+    let how = if question.multiple { "numbers with commas" } else { "a number" };
+    let reply = tty.ask(&format!("{how}, or an answer of your own: "))?;
+    Ok(Answer { chosen: chosen(question, &reply) })
+}
+
+/// The labels of the numbers that were given; anything else is an answer in the user's own words.
+fn chosen(question: &Question, reply: &str) -> Vec<String> {
+    let label = |number: &str| {
+        let number: usize = number.trim().parse().ok()?;
+        question.options.get(number.checked_sub(1)?).map(|choice| choice.label.clone())
+    };
+    let labels: Option<Vec<String>> = if question.multiple {
+        reply.split(',').map(label).collect()
+    } else {
+        label(reply).map(|label| vec![label])
+    };
+    labels.unwrap_or_else(|| vec![reply.to_owned()])
+}
+
+/// Text with everything escaped that a terminal would act on.
+pub(crate) fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let escape = |c: char| if hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
+impl Tty {
+    fn say(&mut self, text: &str) -> std::io::Result<()> {
+        self.output.write_all(text.as_bytes())?;
+        self.output.flush()
+    }
+
+    /// A line from the user; the end of input counts as an empty one.
+    fn ask(&mut self, prompt: &str) -> std::io::Result<String> {
+        self.say(prompt)?;
+        let mut line = String::new();
+        self.input.read_line(&mut line)?;
+        Ok(line.trim().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_runtime::Choice;
+
+    use super::*;
+
+    fn question(multiple: bool) -> Question {
+        let choice = |label: &str| Choice { label: label.into(), description: String::new() };
+        let options = vec![choice("red"), choice("blue")];
+        Question { question: "Which?".into(), header: "Colour".into(), options, multiple }
+    }
+
+    #[test]
+    fn numbers_choose_and_words_stand_for_themselves() {
+        assert_eq!(chosen(&question(false), "2"), ["blue"]);
+        assert_eq!(chosen(&question(true), "1, 2"), ["red", "blue"]);
+        assert_eq!(chosen(&question(false), "3"), ["3"]);
+        assert_eq!(chosen(&question(false), "0"), ["0"]);
+        assert_eq!(chosen(&question(true), "1, green"), ["1, green"]);
+    }
+
+    #[test]
+    fn a_prompt_cannot_be_forged_by_what_it_shows() {
+        assert_eq!(
+            plain("a\u{1b}[2K\rb\u{202e}c\u{e0041}"),
+            "a\\u{1b}[2K\\u{d}b\\u{202e}c\\u{e0041}"
+        );
+        assert_eq!(plain("naïve 日本"), "naïve 日本");
+    }
+}
