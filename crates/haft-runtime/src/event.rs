@@ -18,7 +18,7 @@ pub struct Event {
     /// The session it belongs to; none where it concerns all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// Its number in that session: rising, unique, also across processes.
+    /// Its number in that session: rising, unique, also across processes; 0 if the store did not take it.
     pub seq: u64,
     /// When it happened.
     pub at: Timestamp,
@@ -153,6 +153,14 @@ pub enum EventKind {
         /// The facts.
         data: Value,
     },
+}
+
+impl EventKind {
+    /// Whether it ends a call.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Self::CallCompleted { .. } | Self::CallError { .. })
+    }
 }
 
 /// What a listener receives.

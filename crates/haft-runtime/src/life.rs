@@ -27,6 +27,8 @@ pub(crate) struct Life {
     recorder: Option<Recorder>,
     session: SessionId,
     call: CallId,
+    /// Tells it from another that claims the same id.
+    number: u64,
     metadata_limit: usize,
     stage: Mutex<Stage>,
     nudge: Notify,
@@ -35,8 +37,6 @@ pub(crate) struct Life {
 struct Stage {
     state: CallState,
     tool: String,
-    /// Whether the log knows this call; false once it refused it.
-    kept: bool,
     repaired: Vec<String>,
     progress: Progress,
     /// The ticket of the last state, until something after it is waited for, or the tool takes its time.
@@ -82,15 +82,16 @@ impl Life {
         let stage = Stage {
             state: CallState::Pending,
             tool: tool.to_owned(),
-            kept: true,
             repaired: Vec::new(),
             progress: Progress::default(),
             arrival: None,
         };
+        let number = recorder.as_ref().map_or(0, Recorder::new_life);
         Self {
             recorder,
             session,
             call,
+            number,
             metadata_limit,
             stage: Mutex::new(stage),
             nudge: Notify::new(),
@@ -134,8 +135,8 @@ impl Life {
             }
             ticket
         };
-        ticket.kept().await.map_err(|error| {
-            self.stage().kept = false;
+        let kept = ticket.kept().await;
+        kept.map_err(|error| {
             ToolError::caused("the call could not be recorded, so it was not run", error)
         })
     }
@@ -236,10 +237,10 @@ impl Life {
     }
 
     /// Called with the stage locked, so that events keep the order of the states.
-    fn record(&self, stage: &Stage, kind: EventKind) -> Ticket {
+    fn record(&self, _locked: &Stage, kind: EventKind) -> Ticket {
         match &self.recorder {
             Some(recorder) => {
-                recorder.record(Draft::now(Some(self.session.clone()), kind), stage.kept)
+                recorder.record(Draft::now(Some(self.session.clone()), kind), self.number)
             }
             None => Ticket::settled(),
         }

@@ -1,12 +1,13 @@
 //! Numbers events, keeps them, and hands them to listeners, in one order for all three.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 use tokio::sync::{broadcast, oneshot};
 
-use crate::event::{Draft, Event, Events};
+use crate::event::{Draft, Event, EventKind, Events};
 use crate::ids::SessionId;
 use crate::store::{Store, StoreError};
 
@@ -16,6 +17,8 @@ const BACKLOG: usize = 4_096;
 const BATCH: usize = 512;
 /// How many batches one waiting call writes, for itself and others, before the thread takes over.
 const TURNS: usize = 4;
+/// The number of an event that the store did not take.
+const UNNUMBERED: u64 = 0;
 /// After so many events the store is given time to tidy up.
 const TIDY_EVERY: usize = 256;
 
@@ -67,19 +70,24 @@ impl Drop for Ticket {
 impl Recorder {
     pub(crate) fn new(store: Option<Arc<dyn Store>>) -> std::io::Result<Self> {
         let (listeners, _) = broadcast::channel(BACKLOG);
-        let desk = Arc::new(Desk { listeners, last: Mutex::default() });
+        let desk = Arc::new(Desk { listeners, last: Mutex::default(), lives: AtomicU64::new(1) });
         let log = store.map(|store| Writer::start(store, Arc::clone(&desk))).transpose()?;
         Ok(Self { desk, log: log.map(Arc::new) })
     }
 
-    /// Records an event; `kept: false` only delivers it.
-    pub(crate) fn record(&self, draft: Draft, kept: bool) -> Ticket {
+    /// A number that tells one call's life from another's, also where they claim the same id.
+    pub(crate) fn new_life(&self) -> u64 {
+        self.desk.lives.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Records an event in the life of a call. One without a session is only delivered.
+    pub(crate) fn record(&self, draft: Draft, life: u64) -> Ticket {
         let Some(writer) = &self.log else {
-            self.desk.deliver(draft, None);
+            self.desk.number(draft);
             return Ticket::settled();
         };
         let (done, ticket) = oneshot::channel();
-        writer.log.push(Entry { draft, kept, done });
+        writer.log.push(Entry { draft, life, done });
         Ticket(Some((Arc::clone(&writer.log), ticket)))
     }
 
@@ -88,20 +96,26 @@ impl Recorder {
     }
 }
 
-/// Numbers and delivers. Locked while it does, so that the order of numbers is the order of delivery.
+/// Numbers where there is no store to do it, and delivers. The lock makes the order of numbers the order of delivery.
 struct Desk {
     listeners: broadcast::Sender<Event>,
     last: Mutex<HashMap<Option<SessionId>, u64>>,
+    lives: AtomicU64,
 }
 
 impl Desk {
-    /// Delivers a draft under the store's number, or the next one if the store gave none.
-    fn deliver(&self, draft: Draft, number: Option<u64>) {
+    /// Delivers a draft under the next number of its session.
+    fn number(&self, draft: Draft) {
         let mut last = lock(&self.last);
         let slot = last.entry(draft.session.clone()).or_default();
-        *slot = number.unwrap_or(*slot + 1);
+        *slot += 1;
+        self.deliver(draft, *slot);
+    }
+
+    /// Delivers a draft under the number that the store gave it.
+    fn deliver(&self, draft: Draft, number: u64) {
         // Nobody listening is no error.
-        drop(self.listeners.send(draft.numbered(*slot)));
+        drop(self.listeners.send(draft.numbered(number)));
     }
 }
 
@@ -112,8 +126,16 @@ struct Log {
     queue: Mutex<Queue>,
     /// Wakes the thread.
     arrived: Condvar,
-    /// Held by whoever writes. Counts what was written since the store last tidied up.
-    turn: Mutex<usize>,
+    /// Held by whoever writes.
+    turn: Mutex<Turn>,
+}
+
+#[derive(Default)]
+struct Turn {
+    /// How many events were written since the store last tidied up.
+    written: usize,
+    /// The lives whose beginning the store did not take, and why: it is spared the rest of them.
+    refused: HashMap<u64, String>,
 }
 
 #[derive(Default)]
@@ -126,7 +148,7 @@ struct Queue {
 
 struct Entry {
     draft: Draft,
-    kept: bool,
+    life: u64,
     done: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -152,7 +174,7 @@ impl Log {
             if batch.is_empty() {
                 return;
             }
-            let drafts = drafts(&batch);
+            let drafts = turn.drafts(&batch);
             let written = if drafts.is_empty() {
                 Ok(Some(Vec::new()))
             } else {
@@ -208,40 +230,69 @@ impl Log {
     }
 
     /// Writes a batch as one transaction; if that fails, each alone, so that one bad event spoils no other.
-    fn write(&self, batch: Vec<Entry>, written: &mut usize) {
-        let drafts = drafts(&batch);
-        let outcome = if drafts.is_empty() { Ok(Vec::new()) } else { self.store.append(&drafts) };
-        match outcome {
-            Ok(numbers) => self.settle(batch, numbers, written),
+    fn write(&self, batch: Vec<Entry>, turn: &mut Turn) {
+        let drafts = turn.drafts(&batch);
+        let written = if drafts.is_empty() { Ok(Vec::new()) } else { self.store.append(&drafts) };
+        match written {
+            Ok(numbers) => self.settle(batch, numbers, turn),
             Err(error) if batch.len() > 1 => {
                 tracing::debug!(%error, "a batch of events was not kept; trying each alone");
-                batch.into_iter().for_each(|entry| self.write(vec![entry], written));
+                batch.into_iter().for_each(|entry| self.write(vec![entry], turn));
             }
             Err(error) => {
                 tracing::warn!(%error, "an event was not kept");
-                let mut error = Some(error);
-                for Entry { draft, done, .. } in batch {
-                    self.desk.deliver(draft, None);
-                    drop(done.send(error.take().map_or(Ok(()), Err)));
-                }
+                batch.into_iter().for_each(|entry| self.refuse(entry, &error, turn));
             }
         }
     }
 
     /// Delivers what was written, and tells those who wait for it.
-    fn settle(&self, batch: Vec<Entry>, numbers: Vec<u64>, written: &mut usize) {
-        *written += batch.len();
+    fn settle(&self, batch: Vec<Entry>, numbers: Vec<u64>, turn: &mut Turn) {
+        turn.written += batch.len();
         let mut numbers = numbers.into_iter();
-        for Entry { draft, kept, done } in batch {
-            let number = if kept { numbers.next() } else { None };
-            self.desk.deliver(draft, number);
+        for Entry { draft, life, done } in batch {
+            let refusal = turn.refusal(&draft, life);
+            match draft.session {
+                None => self.desk.number(draft),
+                Some(_) if refusal.is_some() => self.desk.deliver(draft, UNNUMBERED),
+                Some(_) => self.desk.deliver(draft, numbers.next().unwrap_or(UNNUMBERED)),
+            }
             // Most are not waited for.
-            drop(done.send(Ok(())));
+            drop(done.send(refusal.map_or(Ok(()), |why| Err(StoreError::failed(why)))));
         }
-        if *written >= TIDY_EVERY {
-            *written = 0;
+        if turn.written >= TIDY_EVERY {
+            turn.written = 0;
             lock(&self.queue).untidy = true;
             self.arrived.notify_one();
+        }
+    }
+
+    /// Delivers what could not be written.
+    fn refuse(&self, entry: Entry, error: &StoreError, turn: &mut Turn) {
+        let Entry { draft, life, done } = entry;
+        if matches!(*draft.kind, EventKind::CallPending { .. }) {
+            turn.refused.insert(life, error.to_string());
+        }
+        self.desk.deliver(draft, UNNUMBERED);
+        drop(done.send(Err(StoreError::failed(error.to_string()))));
+    }
+}
+
+impl Turn {
+    /// What of a batch the store is given.
+    fn drafts(&self, batch: &[Entry]) -> Vec<Draft> {
+        let is_kept = |entry: &&Entry| {
+            entry.draft.session.is_some() && !self.refused.contains_key(&entry.life)
+        };
+        batch.iter().filter(is_kept).map(|entry| entry.draft.clone()).collect()
+    }
+
+    /// Why an event was not given to the store; forgotten with the end of its life.
+    fn refusal(&mut self, draft: &Draft, life: u64) -> Option<String> {
+        if draft.kind.is_terminal() {
+            self.refused.remove(&life)
+        } else {
+            self.refused.get(&life).cloned()
         }
     }
 }
@@ -280,10 +331,6 @@ impl Drop for Writer {
             drop(thread.join());
         }
     }
-}
-
-fn drafts(batch: &[Entry]) -> Vec<Draft> {
-    batch.iter().filter(|entry| entry.kept).map(|entry| entry.draft.clone()).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

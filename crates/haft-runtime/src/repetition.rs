@@ -58,6 +58,8 @@ impl Toolset {
     pub(crate) fn remember(&self, result: &Result<Output, ToolError>, cx: &Context) {
         let Some(fingerprint) = cx.fingerprint.get() else { return };
         let result = match result {
+            // It did not run, so the circle is where it was, and is asked about again.
+            Err(ToolError::Denied(denial)) if denial.effect.key == KEY => return,
             Ok(output) => hash(&output.output),
             Err(error) => hash(&error.to_string()),
         };

@@ -257,6 +257,6 @@ impl Runtime {
     fn tools_changed(&self, tool: String) {
         self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let draft = Draft::now(None, EventKind::ToolsChanged { tool });
-        drop(self.inner.recorder.record(draft, false));
+        drop(self.inner.recorder.record(draft, 0));
     }
 }
