@@ -11,7 +11,7 @@ pub struct Limits {
     pub lines: usize,
     /// Most bytes of text.
     pub bytes: usize,
-    /// Most bytes of metadata, and of any one string in it.
+    /// Most bytes of any one string in the metadata; all of it together may have twice as many.
     pub metadata: usize,
     /// Most bytes of attachments, in base64.
     pub attachments: usize,
@@ -58,19 +58,23 @@ pub struct Cut<'a> {
     pub bytes: usize,
 }
 
-/// Room for the sentence that stands for what was cut, path included.
-const NOTICE: usize = 512;
+/// Most bytes of the sentence that stands for what was cut, apart from what it says of where that is.
+const NOTICE: usize = 120;
 /// Lines that the sentence and its blank lines take.
 const NOTICE_LINES: usize = 4;
+/// Most entries of metadata that are named after they were dropped.
+const DROPPED: usize = 10;
+/// Longest title.
+const TITLE: usize = 200;
 
-/// Cuts `text` to `limits`; `None` if it fits as it is.
+/// Cuts `text` to `limits`, with room for a sentence that says `kept`; `None` if it fits as it is.
 #[must_use]
-pub fn cut<'a>(text: &'a str, keep: Keep, limits: &Limits) -> Option<Cut<'a>> {
-    if text.len() <= limits.bytes && count_lines(text) <= limits.lines {
+pub fn cut<'a>(text: &'a str, keep: Keep, limits: &Limits, kept: &str) -> Option<Cut<'a>> {
+    if fits(text, limits) {
         return None;
     }
     let lines = limits.lines.saturating_sub(NOTICE_LINES).max(1);
-    let bytes = limits.bytes.saturating_sub(NOTICE).max(1);
+    let bytes = limits.bytes.saturating_sub(NOTICE + kept.len()).max(1);
     let (head, tail) = match keep {
         Keep::Head => (first(text, lines, bytes), ""),
         Keep::Tail => ("", last(text, lines, bytes)),
@@ -82,6 +86,20 @@ pub fn cut<'a>(text: &'a str, keep: Keep, limits: &Limits) -> Option<Cut<'a>> {
     };
     let missing = text.get(head.len()..text.len() - tail.len()).unwrap_or_default();
     Some(Cut { head, tail, lines: count_lines(missing), bytes: missing.len() })
+}
+
+/// Whether a text needs no cutting.
+#[must_use]
+pub fn fits(text: &str, limits: &Limits) -> bool {
+    text.len() <= limits.bytes && count_lines(text) <= limits.lines
+}
+
+/// Cuts a title to what a line can show.
+pub(crate) fn title(title: &mut String) {
+    if title.len() > TITLE {
+        title.truncate(title.floor_char_boundary(TITLE));
+        title.push('…');
+    }
 }
 
 /// Puts the two pieces together with a sentence about the gap.
@@ -110,8 +128,9 @@ pub(crate) fn sentence(text: String, bytes: usize) -> String {
         return text;
     }
     let limits = Limits { lines: usize::MAX, bytes, ..Limits::default() };
-    match cut(&text, Keep::Both, &limits) {
-        Some(cut) => join(&cut, text.len(), "not kept"),
+    let kept = "not kept";
+    match cut(&text, Keep::Both, &limits, kept) {
+        Some(cut) => join(&cut, text.len(), kept),
         None => text,
     }
 }
@@ -125,12 +144,18 @@ pub(crate) fn metadata(metadata: &mut Metadata, limit: usize) {
         metadata.iter().map(|(key, value)| (key.clone(), key.len() + size(value))).collect();
     let mut total: usize = sizes.iter().map(|(_, size)| size).sum();
     sizes.sort_by_key(|(_, size)| *size);
+    let mut dropped = Vec::new();
     // Twice the limit: one streamed output of full length, and as much again for everything else.
     while total > 2 * limit {
-        let Some((key, size)) = sizes.pop() else { break };
+        let Some((mut key, size)) = sizes.pop() else { break };
         metadata.shift_remove(&key);
-        metadata.insert("dropped".to_owned(), format!("{key}: {size} bytes").into());
         total -= size;
+        title(&mut key);
+        dropped.push(Value::from(format!("{key}: {size} bytes")));
+    }
+    if !dropped.is_empty() {
+        dropped.truncate(DROPPED);
+        metadata.insert("dropped".to_owned(), dropped.into());
     }
 }
 
@@ -164,31 +189,36 @@ fn count_lines(text: &str) -> usize {
     newlines + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// The longest run of whole lines from the beginning; of a first line that is too long, as much as fits.
+/// The longest run of whole lines from the beginning; part of a line where that would show too little.
 fn first(text: &str, lines: usize, bytes: usize) -> &str {
     let mut end = 0;
+    let mut taken = 0;
     for line in text.split_inclusive('\n').take(lines) {
         if end + line.len() > bytes {
             break;
         }
         end += line.len();
+        taken += 1;
     }
-    if end == 0 {
+    // A line that is longer than half of the room is not left out for being long.
+    if end < bytes / 2 && taken < lines || end == 0 {
         end = text.floor_char_boundary(bytes.min(text.len()));
     }
     text.get(..end).unwrap_or_default()
 }
 
-/// The longest run of whole lines at the end; of a last line that is too long, as much as fits.
+/// The longest run of whole lines at the end; part of a line where that would show too little.
 fn last(text: &str, lines: usize, bytes: usize) -> &str {
     let mut start = text.len();
+    let mut taken = 0;
     for line in text.split_inclusive('\n').rev().take(lines) {
         if text.len() - start + line.len() > bytes {
             break;
         }
         start -= line.len();
+        taken += 1;
     }
-    if start == text.len() {
+    if text.len() - start < bytes / 2 && taken < lines || start == text.len() {
         start = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     }
     text.get(start..).unwrap_or_default()
@@ -207,18 +237,27 @@ mod tests {
 
     #[test]
     fn a_text_within_the_limits_is_left_alone() {
-        assert_eq!(cut("a\nb\n", Keep::Head, &limits(2, 4)), None);
+        assert_eq!(cut("a\nb\n", Keep::Head, &limits(2, 4), ""), None);
     }
 
     #[test]
     fn one_very_long_line_is_cut_inside_and_never_emptied() {
         let text = "ä".repeat(100_000);
         for keep in [Keep::Head, Keep::Tail, Keep::Both] {
-            let cut = cut(&text, keep, &Limits::default()).unwrap();
+            let cut = cut(&text, keep, &Limits::default(), "").unwrap();
             let shown = cut.head.len() + cut.tail.len();
             assert!(shown > 40_000 && shown <= 50 * 1024, "{keep:?}: {shown}");
             assert_eq!(shown + cut.bytes, text.len());
             assert_eq!(cut.lines, 1);
+        }
+    }
+
+    #[test]
+    fn a_long_line_after_a_short_one_is_shown_in_part() {
+        let text = format!("head\n{}\ntail\n", "x".repeat(200_000));
+        for keep in [Keep::Head, Keep::Tail, Keep::Both] {
+            let cut = cut(&text, keep, &Limits::default(), "").unwrap();
+            assert!(cut.head.len() + cut.tail.len() > 40_000, "{keep:?}");
         }
     }
 
@@ -232,7 +271,7 @@ mod tests {
         assert_eq!(data["small"], json!(1));
         assert!(data["text"].as_str().unwrap().ends_with("[50 more bytes]"));
         assert!(!data.contains_key("list"));
-        assert!(data["dropped"].as_str().unwrap().starts_with("list"));
+        assert!(data["dropped"][0].as_str().unwrap().starts_with("list"));
     }
 
     proptest! {
@@ -242,7 +281,7 @@ mod tests {
             lines in 1usize..40, bytes in 1usize..900,
         ) {
             let limits = limits(lines, bytes);
-            match cut(&text, keep, &limits) {
+            match cut(&text, keep, &limits, "") {
                 None => prop_assert!(text.len() <= bytes && count_lines(&text) <= lines),
                 Some(cut) => {
                     prop_assert!(text.starts_with(cut.head) && text.ends_with(cut.tail));
@@ -256,9 +295,9 @@ mod tests {
             text in "[a-zé\n]{0,9000}", keep in prop_oneof![Just(Keep::Head), Just(Keep::Tail), Just(Keep::Both)],
         ) {
             let limits = limits(40, 4096);
-            if let Some(first) = cut(&text, keep, &limits) {
-                let joined = join(&first, text.len(), "the whole text is kept at /somewhere");
-                prop_assert_eq!(cut(&joined, keep, &limits), None);
+            let kept = "the whole text is kept at /somewhere".repeat(20);
+            if let Some(first) = cut(&text, keep, &limits, &kept) {
+                prop_assert!(fits(&join(&first, text.len(), &kept), &limits));
             }
         }
     }

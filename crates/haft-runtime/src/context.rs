@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
+use crate::audience::Audience;
 use crate::bound::Limits;
 use crate::documents::Documents;
 use crate::error::ToolError;
@@ -20,7 +21,7 @@ use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
 use crate::output::{Metadata, Output};
 use crate::permission::{Ask, Effect};
-use crate::registry::{Audience, Toolset};
+use crate::toolset::Toolset;
 
 /// What a tool can see while it is built for one agent.
 pub struct InitContext<'a> {

@@ -1,13 +1,15 @@
 //! Errors, cut by who acts next. `Display` is the sentence the model reads.
 
-use std::error::Error as StdError;
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::permission::Denial;
+use crate::visible::plain;
 
-type Source = Box<dyn StdError + Send + Sync>;
+/// How much of a name that means nothing is quoted.
+const QUOTED: usize = 100;
 
 /// How a call can fail.
 #[derive(Debug, thiserror::Error)]
@@ -84,22 +86,28 @@ pub enum ToolError {
     Failed {
         /// What failed, on what, and what to do instead.
         message: String,
-        /// What lies beneath, for the log.
-        #[source]
-        source: Option<Source>,
     },
 }
 
 impl ToolError {
     /// A failure in the tool's own words: what failed, on what, what to do instead.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self::Failed { message: message.into(), source: None }
+        Self::Failed { message: message.into() }
     }
 
-    /// A failure with the error beneath it; the message should not repeat that error's text.
-    pub fn caused(message: impl Into<String>, source: impl Into<Source>) -> Self {
-        let source = source.into();
-        Self::Failed { message: format!("{}: {source}", message.into()), source: Some(source) }
+    /// A failure, and the error beneath it; the message does not repeat that error's text.
+    pub fn caused(message: impl Display, cause: impl Display) -> Self {
+        Self::Failed { message: format!("{message}: {cause}") }
+    }
+
+    /// No such tool. A name of any length is quoted in a few words.
+    #[must_use]
+    pub fn unknown(tool: &str, available: Vec<String>) -> Self {
+        let mut name = plain(&tool.chars().take(QUOTED).collect::<String>());
+        if tool.chars().nth(QUOTED).is_some() {
+            name.push('…');
+        }
+        Self::Unknown { tool: name, available }
     }
 
     /// Cancelled with nothing to show.

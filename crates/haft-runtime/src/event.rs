@@ -68,7 +68,7 @@ pub enum EventKind {
     CallPending {
         /// Its id.
         call: CallId,
-        /// The call that made it, for the children of a batch or task.
+        /// The call that made it, for the children of a batch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<CallId>,
         /// The model's message it belongs to.

@@ -19,7 +19,7 @@ use crate::keep::keep_within_limits;
 use crate::life::Ending;
 use crate::output::{Metadata, Output};
 use crate::permission::{Effect, Explanation};
-use crate::registry::{Shown, Toolset};
+use crate::toolset::{Shown, Toolset};
 
 /// How long a cancelled call may take to end by itself; longer would be felt.
 const GRACE: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ const ERROR_BYTES: usize = 8 * 1024;
 pub struct Call {
     /// Unique within its session.
     pub id: CallId,
-    /// The call that made it, for the children of a batch or task.
+    /// The call of the same session that made it, for the children of a batch.
     pub parent: Option<CallId>,
     /// The session it is made in.
     pub session: SessionId,
@@ -74,6 +74,15 @@ pub struct Settled {
 }
 
 impl Settled {
+    /// What the model reads: the answer, or the error within its limits.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.result {
+            Ok(output) => output.output.clone(),
+            Err(error) => report(error).message,
+        }
+    }
+
     /// The one form in which every surface writes it.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -144,7 +153,7 @@ impl Toolset {
 
     /// Every step of a call, in order. `?` anywhere ends it.
     async fn pipeline(&self, call: Call, cx: &Context) -> Result<Output, ToolError> {
-        let (shown, args) = self.find(call.tool, call.args, &cx.life)?; // registry.rs: what this agent was shown
+        let (shown, args) = self.find(&call.tool, call.args, &cx.life)?; // toolset.rs: what this agent was shown
         let args = shown.parse(args, &cx.life)?; // arguments.rs: text to JSON
         let args = hook::before(self.hooks(), shown.id(), args, cx).await?; // hook.rs: may rewrite or refuse
         let args = shown.fit(args, &cx.life)?; // arguments.rs: repairs, then the schema
@@ -153,6 +162,7 @@ impl Toolset {
         cx.life.run(args, shown.changes()).await?; // life.rs: on record before it happens
         let output = work.await?; // the tool: ask(), metadata(), cancel
         let output = hook::after(self.hooks(), shown.id(), output, cx).await?; // hook.rs: may rewrite or refuse
+        self.remember(&output, cx); // repetition.rs: before anything in it is made unique
         Ok(keep_within_limits(output, cx).await) // bound.rs: lines and bytes; the whole text kept
     }
 
@@ -162,8 +172,8 @@ impl Toolset {
     /// As the call itself would fail before it runs.
     pub fn check(&self, call: &Call) -> Result<Prepared, ToolError> {
         let cx = Context::rehearsal(self, call);
-        let (shown, args) = self.find(call.tool.clone(), call.args.clone(), &cx.life)?;
-        let args = shown.parse(args, &cx.life)?;
+        let shown = self.resolve(&call.tool, &cx.life)?;
+        let args = shown.parse(call.args.clone(), &cx.life)?;
         let args = shown.fit(args, &cx.life)?;
         drop(shown.tool.prepare(args.clone(), &cx)?);
         Ok(Prepared { shown, args })
@@ -182,7 +192,6 @@ impl Toolset {
     /// Brings the end of a call into its final form, and tells of it.
     async fn settle(&self, result: Result<Output, ToolError>, cx: &Context) -> Settled {
         let (call, tool) = (cx.call.clone(), cx.life.tool());
-        self.remember(&result, cx);
         match result {
             Ok(mut output) => {
                 annotate(&mut output.metadata, cx);
@@ -199,6 +208,7 @@ impl Toolset {
                 };
                 // Its own end is no news: the call has failed already.
                 drop(supervise(told, cx).await);
+                self.remember_failure(&error, cx); // repetition.rs
                 let mut metadata = cx.life.last_progress().1;
                 annotate(&mut metadata, cx);
                 let unkept = end(cx, &Err((report(&error), metadata.clone()))).await;
@@ -261,5 +271,8 @@ fn annotate(metadata: &mut Metadata, cx: &Context) {
 fn report(error: &ToolError) -> ErrorReport {
     let mut report = ErrorReport::from(error);
     report.message = bound::sentence(report.message, ERROR_BYTES);
+    if let Some(denial) = &mut report.denial {
+        denial.shorten(ERROR_BYTES);
+    }
     report
 }

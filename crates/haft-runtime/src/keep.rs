@@ -11,15 +11,16 @@ use crate::store::KeptOutput;
 /// Brings an answer within the limits. What the model does not read is kept under a path, if there is a store.
 pub(crate) async fn keep_within_limits(mut output: Output, cx: &Context) -> Output {
     bound::metadata(&mut output.metadata, cx.limits.metadata);
+    bound::title(&mut output.title);
     drop_heavy_attachments(&mut output, cx.limits.attachments);
-    if bound::cut(&output.output, output.keep, &cx.limits).is_some() {
+    if !bound::fits(&output.output, &cx.limits) {
         let whole = Arc::new(std::mem::take(&mut output.output));
         let kept = keep(&whole, cx).await;
         let says = match &kept {
             Ok(kept) => format!("the whole text is kept at {}{}", kept.path.display(), hint(cx)),
             Err(why) => format!("it was not kept: {why}"),
         };
-        if let Some(cut) = bound::cut(&whole, output.keep, &cx.limits) {
+        if let Some(cut) = bound::cut(&whole, output.keep, &cx.limits, &says) {
             output.output = bound::join(&cut, whole.len(), &says);
         }
         if let Ok(kept) = kept {

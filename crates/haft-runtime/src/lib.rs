@@ -52,6 +52,7 @@
 //! ```
 
 mod arguments;
+mod audience;
 mod bound;
 mod context;
 mod documents;
@@ -74,9 +75,12 @@ mod runtime;
 mod schema;
 mod store;
 mod tool;
+mod toolset;
+mod visible;
 
 pub use arguments::Arguments;
-pub use bound::{Cut, Limits, cut, join};
+pub use audience::{Agent, Audience, Client, Model};
+pub use bound::{Cut, Limits, cut, fits, join};
 pub use context::{Context, InitContext};
 pub use documents::Documents;
 pub use error::{ErrorReport, InitError, ToolError};
@@ -87,7 +91,7 @@ pub use host::{Answer, Choice, Headless, Host, Question};
 pub use ids::{AgentId, AskId, BadId, CallId, GrantId, MessageId, SessionId};
 pub use lower::{Definition, Form, UnknownForm, lower};
 pub use output::{Attachment, Keep, Metadata, Output};
-pub use registry::{Advertised, Agent, Audience, Client, LeftOut, Model, Registry, Toolset};
+pub use registry::Registry;
 pub use runtime::{Builder, Runtime};
 pub use schema::{Schema, undescribed};
 pub use store::{
@@ -95,3 +99,5 @@ pub use store::{
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{BoxFuture, DynTool, Tool, Traits};
+pub use toolset::{Advertised, LeftOut, Toolset};
+pub use visible::{is_hidden, plain, plain_lines};

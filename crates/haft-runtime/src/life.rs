@@ -131,6 +131,7 @@ impl Life {
             }
             if !changes {
                 stage.arrival = Some(ticket);
+                self.nudge.notify_one();
                 return Ok(());
             }
             ticket
@@ -142,7 +143,8 @@ impl Life {
     }
 
     /// Tells listeners how far it is; at most ten times a second, the first and the last always.
-    pub(crate) fn progress(&self, title: String, mut metadata: Metadata) {
+    pub(crate) fn progress(&self, mut title: String, mut metadata: Metadata) {
+        bound::title(&mut title);
         bound::metadata(&mut metadata, self.metadata_limit);
         let mut stage = self.stage();
         if stage.state.is_terminal() {
@@ -165,16 +167,31 @@ impl Life {
     }
 
     /// Delivers what had to wait, when its time comes. Never ends.
+    ///
+    /// Only polled while the call waits for something: what is over before that is told all at once.
     pub(crate) async fn keep_beat(&self) {
-        // We get here when the call is waiting for something: time to let it be known.
-        drop(self.stage().arrival.take());
         loop {
-            self.nudge.notified().await;
-            let due = self.stage().progress.sent.map(|sent| sent + BEAT);
-            if let Some(due) = due {
+            drop(self.stage().arrival.take());
+            while let Some(due) = self.progress_due() {
                 tokio::time::sleep_until(due).await;
+                self.flush_if_due();
             }
-            self.flush(&mut self.stage());
+            self.nudge.notified().await;
+        }
+    }
+
+    /// When the progress that waits may be told.
+    fn progress_due(&self) -> Option<Instant> {
+        let stage = self.stage();
+        let sent = stage.progress.sent.filter(|_| stage.progress.waiting);
+        sent.map(|sent| sent + BEAT)
+    }
+
+    fn flush_if_due(&self) {
+        let mut stage = self.stage();
+        // It may have been overtaken by a newer one meanwhile.
+        if stage.progress.sent.is_none_or(|sent| sent.elapsed() >= BEAT) {
+            self.flush(&mut stage);
         }
     }
 

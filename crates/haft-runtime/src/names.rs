@@ -18,37 +18,49 @@ pub(crate) fn title(name: &str) -> String {
 
 /// The one known tool that `name` must mean: the same but for case and punctuation, an alias, or one letter off.
 ///
-/// A name that belongs to a tool that was left out means no other: what was hidden stays hidden.
+/// Where more than one could be meant, none is. A name that belongs to a tool that was left out means
+/// no other: what was hidden stays hidden.
 pub(crate) fn meant<'a>(
     name: &str,
     known: impl Iterator<Item = (&'a str, &'a [&'a str])>,
     mut left_out: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let wanted = plain(name);
+    let wanted = plain(without_host(name));
     if left_out.any(|id| plain(id) == wanted) {
         return None;
     }
-    let mut near = Vec::new();
+    let (mut same, mut near) = (Vec::new(), Vec::new());
     for (id, aliases) in known {
         if plain(id) == wanted || aliases.iter().any(|alias| plain(alias) == wanted) {
-            return Some(id);
-        }
-        // One letter in a short word makes another word.
-        if wanted.chars().count() >= 5 && strsim::damerau_levenshtein(&plain(id), &wanted) == 1 {
+            same.push(id);
+        } else if is_slip(&plain(id), &wanted) {
             near.push(id);
         }
     }
-    match near.as_slice() {
-        [only] => Some(only),
+    match (same.as_slice(), near.as_slice()) {
+        ([only], _) | ([], [only]) => Some(only),
         _ => None,
     }
 }
 
-/// A name without what hosts and models add to it: prefixes, case, punctuation.
+/// Whether one letter makes the difference. In a short word it makes another word, and a digit is no slip.
+fn is_slip(id: &str, wanted: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    wanted.chars().count() >= 5
+        && digits(id) == digits(wanted)
+        && strsim::damerau_levenshtein(id, wanted) == 1
+}
+
+/// A name without what hosts put before ours: `functions.read`, `mcp__haft__read`.
+fn without_host(name: &str) -> &str {
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    let of_server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    of_server.map_or(name, |(_, tool)| tool)
+}
+
+/// A name without case and punctuation.
 fn plain(name: &str) -> String {
-    let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
-    let last = last.rsplit("__").next().unwrap_or(last);
-    let letters = last.chars().filter(|c| c.is_alphanumeric());
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.take(LONGEST + 1).flat_map(char::to_lowercase).collect()
 }
 
@@ -77,6 +89,15 @@ mod tests {
         assert_eq!(ask("raed"), None, "too short");
         assert_eq!(ask("delete"), None);
         assert_eq!(ask(""), None);
+    }
+
+    #[test]
+    fn where_two_could_be_meant_none_is() {
+        let known: [(&str, &[&str]); 3] =
+            [("prod_drop", &["drop"]), ("test_drop", &["drop"]), ("db1_query", &[])];
+        for name in ["drop", "other__drop", "db2_query"] {
+            assert_eq!(meant(name, known.into_iter(), [].into_iter()), None, "{name}");
+        }
     }
 
     #[test]

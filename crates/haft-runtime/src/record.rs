@@ -1,6 +1,7 @@
 //! Numbers events, keeps them, and hands them to listeners, in one order for all three.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
@@ -171,14 +172,11 @@ impl Log {
         for _ in 0..TURNS {
             let Some(mut turn) = lock_if_free(&self.turn) else { return };
             let batch = self.take();
-            if batch.is_empty() {
-                return;
-            }
             let drafts = turn.drafts(&batch);
             let written = if drafts.is_empty() {
                 Ok(Some(Vec::new()))
             } else {
-                self.store.append_now(&drafts)
+                guarded(|| self.store.append_now(&drafts))
             };
             let Ok(Some(numbers)) = written else {
                 let mut queue = lock(&self.queue);
@@ -186,6 +184,7 @@ impl Log {
                 break;
             };
             self.settle(batch, numbers, &mut turn);
+            // Only now: whoever came while we had the turn relies on us.
             drop(turn);
             if lock(&self.queue).entries.is_empty() {
                 return;
@@ -203,7 +202,7 @@ impl Log {
                     self.write(self.take(), &mut turn);
                 }
                 Task::Tidy => {
-                    if let Err(error) = self.store.tidy() {
+                    if let Err(error) = guarded(|| self.store.tidy()) {
                         tracing::warn!(%error, "the store could not tidy up");
                     }
                 }
@@ -229,18 +228,21 @@ impl Log {
         }
     }
 
-    /// Writes a batch as one transaction; if that fails, each alone, so that one bad event spoils no other.
+    /// Writes a batch as one transaction. If that fails because of one event, each alone, so that it
+    /// spoils no other; a store that is full or busy would only fail once more for each.
     fn write(&self, batch: Vec<Entry>, turn: &mut Turn) {
         let drafts = turn.drafts(&batch);
-        let written = if drafts.is_empty() { Ok(Vec::new()) } else { self.store.append(&drafts) };
+        let written =
+            if drafts.is_empty() { Ok(Vec::new()) } else { guarded(|| self.store.append(&drafts)) };
         match written {
             Ok(numbers) => self.settle(batch, numbers, turn),
-            Err(error) if batch.len() > 1 => {
-                tracing::debug!(%error, "a batch of events was not kept; trying each alone");
+            Err(StoreError::RepeatedCall { .. } | StoreError::OutOfTurn { .. })
+                if batch.len() > 1 =>
+            {
                 batch.into_iter().for_each(|entry| self.write(vec![entry], turn));
             }
             Err(error) => {
-                tracing::warn!(%error, "an event was not kept");
+                tracing::warn!(%error, "events were not kept");
                 batch.into_iter().for_each(|entry| self.refuse(entry, &error, turn));
             }
         }
@@ -331,6 +333,12 @@ impl Drop for Writer {
             drop(thread.join());
         }
     }
+}
+
+/// A store that panics has failed; it takes no thread and no call with it.
+fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(StoreError::failed("the store failed because of a defect in it")))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

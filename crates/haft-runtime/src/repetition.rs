@@ -11,7 +11,7 @@ use crate::error::ToolError;
 use crate::ids::SessionId;
 use crate::output::Output;
 use crate::permission::{Ask, Effect};
-use crate::registry::{Shown, Toolset};
+use crate::toolset::{Shown, Toolset};
 
 /// The permission that a third equal call asks for.
 const KEY: &str = "doom_loop";
@@ -54,16 +54,24 @@ impl Toolset {
         Ok(())
     }
 
-    /// Remembers how a call ended, if it got as far as having arguments that fit.
-    pub(crate) fn remember(&self, result: &Result<Output, ToolError>, cx: &Context) {
-        let Some(fingerprint) = cx.fingerprint.get() else { return };
-        let result = match result {
-            // It did not run, so the circle is where it was, and is asked about again.
-            Err(ToolError::Denied(denial)) if denial.effect.key == KEY => return,
-            Ok(output) => hash(&output.output),
-            Err(error) => hash(&error.to_string()),
-        };
-        self.runtime().repetitions().add(&cx.session, *fingerprint, result);
+    /// Remembers what a call came to.
+    pub(crate) fn remember(&self, output: &Output, cx: &Context) {
+        self.count(hash(&output.output), cx);
+    }
+
+    /// Remembers that a call failed, unless it did not run: then the circle is where it was.
+    pub(crate) fn remember_failure(&self, error: &ToolError, cx: &Context) {
+        match error {
+            ToolError::Denied(denial) if denial.effect.key == KEY => {}
+            _ => self.count(hash(&error.to_string()), cx),
+        }
+    }
+
+    fn count(&self, result: u64, cx: &Context) {
+        // Calls that did not get as far as arguments that fit are not counted.
+        if let Some(fingerprint) = cx.fingerprint.get() {
+            self.runtime().repetitions().add(&cx.session, *fingerprint, result);
+        }
     }
 }
 

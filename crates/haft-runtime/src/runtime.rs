@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crate::audience::Audience;
 use crate::bound::Limits;
 use crate::context::{InitContext, Shared};
 use crate::documents::{Documents, blocking};
@@ -12,10 +13,11 @@ use crate::host::{Headless, Host};
 use crate::ids::{AskId, SessionId};
 use crate::permission::{Gate, PendingAsk, Policy, Reply};
 use crate::record::Recorder;
-use crate::registry::{Audience, Built, Registry, Toolset};
+use crate::registry::Registry;
 use crate::repetition::Repetitions;
 use crate::store::{NewSession, Session, Store};
 use crate::tool::DynTool;
+use crate::toolset::{Built, Toolset};
 
 /// Toolsets remembered at once; a server has a few agents, each with a few models.
 const TOOLSETS: usize = 64;
@@ -28,7 +30,7 @@ pub struct Runtime {
 
 struct Inner {
     registry: RwLock<Registry>,
-    toolsets: Mutex<Vec<Arc<Built>>>,
+    toolsets: Mutex<Toolsets>,
     policy: Policy,
     gate: Gate,
     hooks: Hooks,
@@ -39,6 +41,13 @@ struct Inner {
     repetitions: Repetitions,
     limits: Limits,
     shared: Shared,
+}
+
+/// What was built, as long as the registry is what it was built from.
+#[derive(Default)]
+struct Toolsets {
+    generation: u64,
+    built: Vec<Arc<Built>>,
 }
 
 /// Puts a [`Runtime`] together.
@@ -146,9 +155,10 @@ impl Runtime {
 
     /// Builds what one audience is shown. Asked again, it answers from memory until a tool comes or goes.
     pub async fn toolset(&self, audience: &Audience) -> Toolset {
-        let built = match self.remembered(audience) {
+        let (remembered, generation) = self.remembered(audience);
+        let built = match remembered {
             Some(built) => built,
-            None => self.remember(self.build(audience).await),
+            None => self.remember(self.build(audience).await, generation),
         };
         Toolset::new(self.clone(), built)
     }
@@ -239,23 +249,30 @@ impl Runtime {
         plan.build(policy, &InitContext { audience, documents, shared: &self.inner.shared }).await
     }
 
-    fn remembered(&self, audience: &Audience) -> Option<Arc<Built>> {
+    fn remembered(&self, audience: &Audience) -> (Option<Arc<Built>>, u64) {
         let toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
-        toolsets.iter().find(|built| built.audience == *audience).cloned()
+        let built = toolsets.built.iter().find(|built| built.audience == *audience);
+        (built.cloned(), toolsets.generation)
     }
 
-    fn remember(&self, built: Built) -> Arc<Built> {
+    /// Remembers what was built, unless tools came or went meanwhile, or one may be there next time.
+    fn remember(&self, built: Built, generation: u64) -> Arc<Built> {
         let built = Arc::new(built);
         let mut toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
-        if toolsets.len() >= TOOLSETS {
-            toolsets.clear();
+        if toolsets.generation == generation && !built.failed {
+            if toolsets.built.len() >= TOOLSETS {
+                toolsets.built.clear();
+            }
+            toolsets.built.push(Arc::clone(&built));
         }
-        toolsets.push(Arc::clone(&built));
         built
     }
 
     fn tools_changed(&self, tool: String) {
-        self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
+        toolsets.generation += 1;
+        toolsets.built.clear();
+        drop(toolsets);
         let draft = Draft::now(None, EventKind::ToolsChanged { tool });
         drop(self.inner.recorder.record(draft, 0));
     }

@@ -1,5 +1,6 @@
 //! What must outlive a process: the trait, and the records it keeps. The engine is another crate's.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -13,9 +14,9 @@ use crate::output::{Metadata, Output};
 
 /// Where sessions, calls, events, grants, documents and kept outputs live.
 ///
-/// Every method may block; the runtime calls them only from threads that may wait. A method that
-/// returned `Ok` has happened for good: a process killed a moment later finds it again.
-/// Many processes may use one store at once.
+/// Every method but [`Store::append_now`] may block; the runtime calls them only from threads that
+/// may wait. A method that returned `Ok` has happened for good: a process killed a moment later finds
+/// it again. Many processes may use one store at once.
 pub trait Store: Send + Sync + 'static {
     /// Creates the session, or returns the one that has this id already.
     ///
@@ -212,7 +213,7 @@ pub struct CallRecord {
     pub session: SessionId,
     /// Its id.
     pub id: CallId,
-    /// The call that made it, for the children of a batch or task.
+    /// The call that made it, for the children of a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CallId>,
     /// The model's message it belongs to.
@@ -312,29 +313,32 @@ pub enum StoreError {
         /// The id.
         call: CallId,
     },
+    /// An event of a call that is not there, or that has ended.
+    #[error("call `{call}` of session `{session}` {why}")]
+    OutOfTurn {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// Anything else.
     #[error("{message}")]
     Failed {
-        /// What failed, and on what.
+        /// What failed, on what, and why.
         message: String,
-        /// What lies beneath.
-        #[source]
-        source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
 }
 
 impl StoreError {
     /// A failure in the store's own words.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self::Failed { message: message.into(), source: None }
+        Self::Failed { message: message.into() }
     }
 
-    /// A failure with the error beneath it.
-    pub fn caused(
-        message: impl Into<String>,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
-        let source = source.into();
-        Self::Failed { message: format!("{}: {source}", message.into()), source: Some(source) }
+    /// A failure, and the error beneath it.
+    pub fn caused(message: impl Display, cause: impl Display) -> Self {
+        Self::Failed { message: format!("{message}: {cause}") }
     }
 }

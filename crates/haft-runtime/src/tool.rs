@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::arguments;
+use crate::audience::Audience;
 use crate::context::{Context, InitContext};
 use crate::error::{InitError, ToolError};
 use crate::output::Output;
 use crate::permission::Effect;
-use crate::registry::Audience;
 use crate::schema::Schema;
 
 /// A future whose type is erased, so that traits with it can be objects.

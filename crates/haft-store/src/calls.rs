@@ -9,7 +9,7 @@ use crate::failure::Fault;
 
 const BEGIN: &str = "INSERT INTO calls (session, id, pending) VALUES (?1, ?2, ?3)";
 
-const RUN: &str = "UPDATE calls SET running = ?3 WHERE session = ?1 AND id = ?2 AND ended IS NULL";
+const RUN: &str = "UPDATE calls SET running = ?3 WHERE session = ?1 AND id = ?2 AND running IS NULL AND ended IS NULL";
 
 const END: &str = "UPDATE calls SET ended = ?3 WHERE session = ?1 AND id = ?2 AND ended IS NULL";
 
@@ -72,10 +72,10 @@ fn out_of_turn(
         .query_row(params![row, call.as_str()], |_| Ok(()))
         .optional()?;
     let why = match known {
-        Some(()) => "has ended already; nothing can follow",
+        Some(()) => "is past that already; nothing goes back",
         None => "is unknown; a call is pending before it is anything else",
     };
-    Ok(StoreError::failed(format!("call `{call}` of session `{session}` {why}")))
+    Ok(StoreError::OutOfTurn { session: session.clone(), call: call.clone(), why })
 }
 
 pub(crate) fn get(

@@ -100,8 +100,9 @@ impl Database {
             // of another process is not waited for: it comes to this by itself.
             step("PRAGMA wal_checkpoint(PASSIVE)")?;
             connection.busy_timeout(Duration::ZERO)?;
-            step("PRAGMA wal_checkpoint(RESTART)")?;
-            Ok(connection.busy_timeout(self.busy)?)
+            let restarted = step("PRAGMA wal_checkpoint(RESTART)");
+            connection.busy_timeout(self.busy)?;
+            Ok(restarted.map(drop)?)
         })
     }
 

@@ -14,8 +14,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 
-use crate::invalid::Invalid;
-
 /// Runs several calls.
 pub(crate) struct Batch;
 
@@ -87,7 +85,6 @@ fn check(item: &Item, cx: &Context) -> Result<Prepared, ToolError> {
     let call = cx.check(&item.tool, Value::Object(item.args.clone()))?;
     match call.tool() {
         Batch::ID => Err(ToolError::failed("a batch cannot contain a batch")),
-        Invalid::ID => Err(ToolError::Unknown { tool: item.tool.clone(), available: cx.tools() }),
         _ => Ok(call),
     }
 }

@@ -35,7 +35,7 @@ impl Tool for Invalid {
             Some(detail) if available.contains(&tool) => {
                 Err(ToolError::InvalidParams { tool, detail })
             }
-            _ => Err(ToolError::Unknown { tool, available }),
+            _ => Err(ToolError::unknown(&tool, available)),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use crate::visible::is_hidden;
 use serde_json::Value;
 
 /// How the arguments as a whole are called in a message.
@@ -106,15 +107,7 @@ pub(super) fn clip(text: &str, limit: usize) -> String {
 
 /// The character, or an escape if it would break the line or change how the text around it reads.
 fn visible(c: char) -> String {
-    let hidden = matches!(c,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    match c {
-        '\n' => "\\n".to_owned(),
-        '\t' => "\\t".to_owned(),
-        '\r' => "\\r".to_owned(),
-        c if c.is_control() || hidden => format!("\\u{:04x}", u32::from(c)),
-        c => c.to_string(),
-    }
+    if is_hidden(c) { c.escape_default().to_string() } else { c.to_string() }
 }
 
 struct Window {

@@ -424,7 +424,7 @@ fn what_came_is_cut_and_cleaned() {
     assert_eq!(detail, format!("file_path: expected a string, got [\"{}…", "é".repeat(77)));
     let detail = refused(json!({ "file_path": "a", "limit": "\u{202e}\n\u{7}\"".repeat(100) }));
     assert!(
-        detail.starts_with("limit: expected an integer, got \"\\u202e\\n\\u0007\\\"\\u202e"),
+        detail.starts_with(r#"limit: expected an integer, got "\u{202e}\n\u{7}\"\u{202e}"#),
         "{detail}"
     );
     assert_eq!(detail.lines().count(), 1);

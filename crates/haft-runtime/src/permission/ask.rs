@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::effect::{Effect, EffectKind};
 use super::policy::RuleRef;
+use crate::bound;
 use crate::ids::{AskId, CallId, SessionId};
 use crate::output::Metadata;
+use crate::visible::plain;
 
 /// What a tool asks before its first side effect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -137,7 +139,7 @@ pub enum DeniedBy {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Effect { key, value, .. } = &self.effect;
-        let what = format!("{key} `{}`", value.escape_debug());
+        let what = format!("{key} `{}`", plain(value));
         match &self.by {
             DeniedBy::Rule => {
                 write!(f, "not allowed: {what}")?;
@@ -172,6 +174,14 @@ impl fmt::Display for Denial {
 impl std::error::Error for Denial {}
 
 impl Denial {
+    /// Cuts what it quotes to `bytes`.
+    pub(crate) fn shorten(&mut self, bytes: usize) {
+        let Effect { value, also, unproven, .. } = &mut self.effect;
+        for text in [Some(value), also.as_mut(), unproven.as_mut()].into_iter().flatten() {
+            *text = bound::sentence(std::mem::take(text), bytes);
+        }
+    }
+
     /// The smallest rule or flag that would have let it through.
     fn would_allow(&self) -> String {
         let Effect { key, value, .. } = &self.effect;

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply};
+use super::ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
 use super::effect::Effect;
 use super::explain::Explanation;
 use super::policy::{Action, Policy, RuleRef};
@@ -49,6 +49,10 @@ impl Gate {
         let undecided = self.undecided(policy, &ask.effects).await?;
         let Some((_, rule)) = undecided.first().cloned() else { return Ok(()) };
         ask.effects = undecided.into_iter().map(|(effect, _)| effect).collect();
+        // No grant is offered for what needs none, or for what none would cover.
+        ask.always.retain(|Suggestion { key, pattern }| {
+            ask.effects.iter().any(|effect| policy.grant_covers(key, pattern, effect))
+        });
         let pending = PendingAsk {
             id: AskId::fresh(),
             session: cx.session.clone(),
@@ -77,8 +81,10 @@ impl Gate {
 
     /// Answers a waiting ask from outside; `false` if it waits no longer.
     pub(crate) fn reply(&self, id: &AskId, reply: Reply) -> bool {
-        let waiting = self.lock().shift_remove(id);
-        waiting.is_some_and(|waiting| waiting.answer.send(Closed::Answered(reply)).is_ok())
+        // Under the lock, so that whoever finds the ask gone also finds its answer.
+        let mut waiting = self.lock();
+        let ask = waiting.shift_remove(id);
+        ask.is_some_and(|ask| ask.answer.send(Closed::Answered(reply)).is_ok())
     }
 
     /// The effects that no rule and no grant allows; an error if a rule denies one.
@@ -118,15 +124,23 @@ impl Gate {
         policy: Arc<Policy>,
         pending: PendingAsk,
     ) -> Result<(), ToolError> {
-        let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { pending: pending.clone(), policy, answer };
+        let (answer, mut answered) = oneshot::channel();
+        let waiting = Waiting { pending: pending.clone(), policy: Arc::clone(&policy), answer };
         self.lock().insert(pending.id.clone(), waiting);
         let mut open = OpenAsk { gate: self, cx, id: pending.id.clone(), how: Closed::Abandoned };
         cx.life.note(EventKind::AskOpened { ask: pending.clone() });
+        // A grant may have come between the look at the grants and our place among those who wait.
+        let still_asks = !self.undecided(&policy, &pending.ask.effects).await?.is_empty();
         open.how = tokio::select! {
-            reply = self.host.approve(&pending) => Closed::Answered(reply),
-            closed = answered => closed.unwrap_or(Closed::Abandoned),
+            biased;
+            closed = &mut answered => closed.unwrap_or(Closed::Abandoned),
             () = cx.cancel.cancelled() => Closed::Abandoned,
+            () = std::future::ready(()), if !still_asks => Closed::Covered,
+            reply = self.host.approve(&pending) => match self.lock().shift_remove(&pending.id) {
+                Some(_) => Closed::Answered(reply),
+                // Somebody else was first, and has said so.
+                None => answered.try_recv().unwrap_or(Closed::Abandoned),
+            },
         };
         self.conclude(cx, &pending, &open.how).await
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::effect::Effect;
 use super::pattern::Pattern;
 use super::rule::{Layer, Protected, Rule, pattern_matches};
-use crate::registry::Agent;
+use crate::audience::Agent;
 
 /// What a rule says. The stricter is the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -18,6 +18,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::rule::{Layer, LayerKind, Rule};
+use crate::visible::is_hidden;
 use reader::Reader;
 
 mod examples;
@@ -134,13 +135,6 @@ fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
-}
-
-/// Whether a character does something else than be seen: controls, and those that turn the
-/// direction of writing, with which a rule can be made to read as another.
-fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

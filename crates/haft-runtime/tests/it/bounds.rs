@@ -67,3 +67,12 @@ async fn progress_metadata_is_bounded_too() {
         assert!(size < 70_000, "{size}");
     }
 }
+
+#[tokio::test]
+async fn a_title_is_bounded_and_a_long_line_after_a_short_one_is_shown_in_part() {
+    let world = World::new().await;
+    let output = world.run(json!({ "what": "long" })).await.result.unwrap();
+    assert!(output.title.chars().count() <= 201);
+    assert!((40_000..=50 * 1024).contains(&output.output.len()), "{}", output.output.len());
+    assert!(output.output.starts_with("head\nxxx"));
+}

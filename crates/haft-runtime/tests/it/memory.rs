@@ -17,6 +17,7 @@ use serde_json::Value;
 pub(crate) struct Memory {
     pub(crate) fails: AtomicU32,
     pub(crate) busy: AtomicU32,
+    pub(crate) panics: AtomicU32,
     inner: Mutex<Inner>,
     dir: Option<tempfile::TempDir>,
 }
@@ -61,6 +62,7 @@ impl Store for Memory {
     }
 
     fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError> {
+        assert!(!Self::next(&self.panics), "told to");
         if Self::next(&self.fails) {
             return Err(StoreError::Full { path: PathBuf::from("/full") });
         }

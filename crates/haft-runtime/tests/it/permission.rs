@@ -205,3 +205,35 @@ async fn explaining_leaves_no_trace() {
     world.toolset.explain(&world.call(ask("x"))).await.unwrap();
     assert!(world.happened().is_empty());
 }
+
+#[tokio::test]
+async fn an_answer_that_was_accepted_is_the_answer() {
+    for _ in 0..50 {
+        let host = Scripted::default();
+        let world = World::with(|builder| builder.host(host.clone())).await;
+        let work = start(&world, "thing").await;
+        let id = world.runtime.asks()[0].id.clone();
+        // Both answer before the call is polled again.
+        host.answer_now(Reply::Once);
+        assert!(world.runtime.reply(&id, Reply::Reject { feedback: None }));
+        assert_eq!(work.await.unwrap().result.unwrap_err().kind(), "denied");
+    }
+}
+
+#[tokio::test]
+async fn no_grant_is_offered_for_what_a_rule_allows_already() {
+    let policy = rules(&[("free", "*", Action::Allow)]);
+    let host = Scripted::always_says(Reply::Once);
+    let world = World::with(|builder| builder.policy(policy).host(host.clone())).await;
+    assert!(world.run(json!({ "what": "ask_two", "text": "x" })).await.result.is_ok());
+    let asked = host.asked.lock().unwrap();
+    assert_eq!(asked[0].ask.always.len(), 1);
+    assert_eq!(asked[0].ask.always[0].key, "obey");
+}
+
+#[tokio::test]
+async fn a_denial_is_bounded_wherever_it_is_quoted() {
+    let world = World::with(|builder| builder).await;
+    let error = world.run(ask(&"y".repeat(1_000_000))).await.to_json()["error"].to_string();
+    assert!(error.len() < 20_000, "{}", error.len());
+}

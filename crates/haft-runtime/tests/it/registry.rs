@@ -189,3 +189,48 @@ async fn a_tool_cannot_take_anothers_name_or_one_that_providers_refuse() {
         assert!(!error.to_string().contains('\u{1b}'));
     }
 }
+
+/// Takes two turns of the scheduler to be built.
+struct Leisurely;
+
+impl Tool for Leisurely {
+    const ID: &'static str = "leisurely";
+    const DESCRIPTION: &'static str = "For a test.";
+    type Params = NoParams;
+
+    async fn init(_: &InitContext<'_>) -> Result<Self, InitError> {
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+        Ok(Self)
+    }
+
+    async fn run(&self, _: NoParams, _: &Context) -> Result<Output, ToolError> {
+        Ok(Output::new("done", "done"))
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_while_a_toolset_is_built_is_in_the_next_one() {
+    let mut registry = Registry::new();
+    registry.tool::<Leisurely>();
+    let runtime = Runtime::builder("/project").registry(registry).build().unwrap();
+    let audience = audience();
+    let (first, ()) = tokio::join!(runtime.toolset(&audience), async {
+        runtime.add_tool(Arc::new(Dynamic("extra"))).unwrap();
+    });
+    assert_eq!(first.names(), ["leisurely"]);
+    assert_eq!(runtime.toolset(&audience).await.names(), ["leisurely", "extra"]);
+}
+
+#[tokio::test]
+async fn where_two_tools_could_be_meant_none_is() {
+    let world = World::new().await;
+    world.runtime.add_tool(Arc::new(Dynamic("prod__drop"))).unwrap();
+    world.runtime.add_tool(Arc::new(Dynamic("staging__drop"))).unwrap();
+    let toolset = world.runtime.toolset(&audience()).await;
+    for name in ["drop", "test__drop", "mcp__x__drop"] {
+        let call = Call::new(SessionId::fresh(), name, json!({ "count": 1 }));
+        let settled = toolset.execute(call, CancellationToken::new()).await;
+        assert_eq!(settled.result.unwrap_err().kind(), "unknown", "{name}");
+    }
+}

@@ -1,8 +1,12 @@
 //! A model that goes in circles is asked about.
 
+use std::sync::Arc;
+
+use haft_runtime::Store;
 use haft_runtime::permission::{Action, Reply};
 use serde_json::json;
 
+use crate::memory::Memory;
 use crate::world::{Scripted, World, rules};
 
 async fn world(host: Scripted) -> World {
@@ -55,4 +59,18 @@ async fn failures_count_as_results() {
         kinds.push(world.run(same.clone()).await.result.unwrap_err().kind());
     }
     assert_eq!(kinds, ["failed", "failed", "denied"]);
+}
+
+#[tokio::test]
+async fn long_results_are_equal_although_each_is_kept_under_a_path_of_its_own() {
+    let policy = rules(&[("*", "*", Action::Allow), ("doom_loop", "*", Action::Ask)]);
+    let store: Arc<dyn Store> = Arc::new(Memory::new());
+    let world = World::with(|builder| builder.policy(policy).store(store)).await;
+    let mut ok = Vec::new();
+    for _ in 0..4 {
+        ok.push(
+            world.run(json!({ "what": "say", "text": "x", "times": 5000 })).await.result.is_ok(),
+        );
+    }
+    assert_eq!(ok, [true, true, false, false]);
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haft_runtime::permission::Action;
-use haft_runtime::{CancellationToken, Store};
-use serde_json::json;
+use haft_runtime::{
+    BoxFuture, Call, CancellationToken, Context, Delivery, Hook, InitContext, InitError, Output,
+    Registry, Runtime, SessionId, Store, Tool, ToolError, Traits,
+};
+use serde_json::{Value, json};
 
 use crate::memory::Memory;
-use crate::world::{World, is_terminal, kind, rules};
+use crate::world::{World, audience, is_terminal, kind, rules};
 
 async fn world(store: &Arc<Memory>) -> World {
     let store: Arc<dyn Store> = store.clone();
@@ -51,7 +54,8 @@ async fn a_call_that_cannot_be_recorded_is_not_run_and_still_ends() {
 async fn a_result_that_cannot_be_recorded_is_given_all_the_same_and_says_so() {
     let store = Arc::new(Memory::new());
     let world = world(&store).await;
-    // The first append is that of `running`, the second and its second try those of the end.
+    // The first append is that of `running`; the second is that of the end, and so is the third,
+    // which the thread tries when there was no writing at once.
     store.fails.store(0b110, Ordering::SeqCst);
     let settled = world.run(json!({ "what": "say", "text": "x" })).await;
     let output = settled.result.unwrap();
@@ -86,6 +90,106 @@ async fn an_id_that_was_used_is_not_run_again() {
 }
 
 #[tokio::test]
+async fn an_id_that_is_in_use_is_not_run_beside_itself() {
+    let store = Arc::new(Memory::new());
+    let world = world(&store).await;
+    let call = world.call(json!({ "what": "stop_when_told" }));
+    let (again, cancel) = (call.clone(), CancellationToken::new());
+    let (toolset, stop) = (world.toolset.clone(), cancel.clone());
+    let first = tokio::spawn(async move { toolset.execute(call, stop).await });
+    while store.all_events().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let second = world.toolset.execute(again, CancellationToken::new()).await;
+    assert!(second.result.unwrap_err().to_string().contains("was not run"));
+    cancel.cancel();
+    assert_eq!(first.await.unwrap().result.unwrap_err().kind(), "cancelled");
+    let kinds: Vec<String> = store.all_events().iter().map(kind).collect();
+    assert_eq!(kinds, ["call.pending", "call.running", "call.error"], "the record of the first");
+}
+
+#[tokio::test]
+async fn a_store_that_panics_has_failed_and_takes_nobody_with_it() {
+    let store = Arc::new(Memory::new());
+    let mut world = world(&store).await;
+    store.panics.store(u32::MAX, Ordering::SeqCst);
+    let settled = world.run(json!({ "what": "say", "text": "x" })).await;
+    assert!(settled.result.unwrap_err().to_string().contains("defect"));
+    assert_eq!(kind(until_the_end(&mut world).await.last().unwrap()), "call.error");
+    store.panics.store(0, Ordering::SeqCst);
+    assert!(world.run(json!({ "what": "say", "text": "x" })).await.result.is_ok());
+}
+
+/// Waits before it lets a call go on.
+struct Slow;
+
+impl Hook for Slow {
+    fn before<'a>(
+        &'a self,
+        _: &'a str,
+        args: Value,
+        _: &'a Context,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            Ok(args)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_only_reads_is_told_to_run_while_it_runs() {
+    for slow in [false, true] {
+        let store: Arc<dyn Store> = Arc::new(Memory::new());
+        let mut registry = Registry::new();
+        registry.tool::<Look>();
+        let policy = rules(&[("*", "*", Action::Allow)]);
+        let builder = Runtime::builder("/project").registry(registry).policy(policy).store(store);
+        let runtime = if slow { builder.hook(Slow) } else { builder }.build().unwrap();
+        let toolset = runtime.toolset(&audience()).await;
+        let mut events = runtime.events(None);
+        let cancel = CancellationToken::new();
+        let call = Call::new(SessionId::fresh(), "look", json!({}));
+        let stop = cancel.clone();
+        let work = tokio::spawn(async move { toolset.execute(call, stop).await });
+        // It hangs until it is told to stop: that this comes is the point.
+        loop {
+            let Some(Delivery::Event(event)) = events.next().await else { panic!() };
+            if kind(&event) == "call.running" {
+                break;
+            }
+        }
+        cancel.cancel();
+        assert!(work.await.unwrap().result.is_err());
+    }
+}
+
+/// A tool that only looks, until it is told to stop.
+struct Look;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct NoParams {}
+
+impl Tool for Look {
+    const ID: &'static str = "look";
+    const DESCRIPTION: &'static str = "Looks.";
+    type Params = NoParams;
+
+    async fn init(_: &InitContext<'_>) -> Result<Self, InitError> {
+        Ok(Self)
+    }
+
+    async fn run(&self, _: NoParams, cx: &Context) -> Result<Output, ToolError> {
+        cx.cancel.cancelled().await;
+        Err(ToolError::cancelled())
+    }
+
+    fn traits(&self) -> Traits {
+        Traits::READ_ONLY
+    }
+}
+
+#[tokio::test]
 async fn everything_recorded_is_written_before_the_runtime_is_gone() {
     let store = Arc::new(Memory::new());
     let world = world(&store).await;
@@ -108,7 +212,7 @@ async fn everything_recorded_is_written_before_the_runtime_is_gone() {
 async fn calls_beside_each_other_lose_nothing_and_keep_order() {
     let store = Arc::new(Memory::new());
     let mut world = world(&store).await;
-    for round in 0..20u32 {
+    for round in 0..60u32 {
         // Now and then somebody else is writing.
         store.busy.store(0x1248_1248u32.rotate_left(round), Ordering::SeqCst);
         let work: Vec<_> = (0..16)
@@ -125,8 +229,8 @@ async fn calls_beside_each_other_lose_nothing_and_keep_order() {
         }
     }
     let delivered = world.happened();
-    assert_eq!(delivered.len(), 20 * 16 * 3);
+    assert_eq!(delivered.len(), 60 * 16 * 3);
     let numbers: Vec<u64> = delivered.iter().map(|event| event.seq).collect();
-    assert_eq!(numbers, (1..=960).collect::<Vec<_>>());
+    assert_eq!(numbers, (1..=2880).collect::<Vec<_>>());
     assert_eq!(delivered, store.all_events());
 }

@@ -40,6 +40,8 @@ pub(crate) enum What {
     StopWhenTold,
     Progress,
     Nest,
+    AskTwo,
+    Long,
 }
 
 impl Tool for Obey {
@@ -77,10 +79,21 @@ impl Tool for Obey {
             }
             What::Progress => {
                 for count in 0..params.times.unwrap_or(1) {
+                    // Twice, so that one always comes too fast.
+                    cx.metadata("counting", json!({ "count": count }));
                     cx.metadata("counting", json!({ "count": count }));
                     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
                 }
                 Ok(Output::new("counted", text))
+            }
+            What::AskTwo => {
+                let effects = vec![Effect::using("free", "x"), Effect::using("obey", text)];
+                cx.ask(Ask::new("ask", effects)).await?;
+                Ok(Output::new("asked", ""))
+            }
+            What::Long => {
+                let title = "T".repeat(1_000_000);
+                Ok(Output::new(title, format!("head\n{}", "x".repeat(200_000))))
             }
             What::Nest => cx.execute("obey", json!({ "what": "say", "text": text }), 1).await,
         }
@@ -96,9 +109,16 @@ impl Tool for Obey {
 pub(crate) struct Scripted {
     pub(crate) reply: Arc<Mutex<Option<Reply>>>,
     pub(crate) asked: Arc<Mutex<Vec<PendingAsk>>>,
+    late: Arc<tokio::sync::Notify>,
 }
 
 impl Scripted {
+    /// Answers what it was asked without an answer so far.
+    pub(crate) fn answer_now(&self, reply: Reply) {
+        *self.reply.lock().unwrap() = Some(reply);
+        self.late.notify_waiters();
+    }
+
     pub(crate) fn always_says(reply: Reply) -> Self {
         Self { reply: Arc::new(Mutex::new(Some(reply))), ..Self::default() }
     }
@@ -111,7 +131,10 @@ impl Host for Scripted {
         Box::pin(async move {
             match reply {
                 Some(reply) => reply,
-                None => std::future::pending().await,
+                None => {
+                    self.late.notified().await;
+                    self.reply.lock().unwrap().clone().unwrap()
+                }
             }
         })
     }

@@ -99,7 +99,11 @@ impl Log {
                 });
             }
             EventKind::CallRunning { call, tool, args } => {
-                let known = self.calls.iter_mut().find(|known| known.id == call)?;
+                let is_meant = |known: &&mut CallRecord| known.id == call;
+                let known = self.calls.iter_mut().find(is_meant)?;
+                if known.state != CallState::Pending {
+                    return None;
+                }
                 (known.tool, known.args, known.state) = (tool, args, CallState::Running);
             }
             EventKind::CallCompleted { call, output, .. } => {
@@ -233,7 +237,7 @@ proptest! {
                 .collect();
             match (store.append(&drafts), model.append(&drafts)) {
                 (Ok(numbers), Some(expected)) => prop_assert_eq!(numbers, expected),
-                (Err(StoreError::RepeatedCall { .. }), None) => {}
+                (Err(StoreError::RepeatedCall { .. } | StoreError::OutOfTurn { .. }), None) => {}
                 (answer, expected) => prop_assert!(false, "{answer:?}, not {expected:?}"),
             }
         }

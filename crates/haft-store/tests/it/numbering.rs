@@ -90,3 +90,23 @@ fn threads_share_a_store() {
     });
     assert_eq!(numbers(&store, "ses_a"), (1..=200).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_log_that_is_tidied_does_not_grow_for_ever() {
+    let (dir, store) = store();
+    let log = dir.path().join("haft.db-wal");
+    let mut longest = 0;
+    for round in 0..60 {
+        // Each round writes about a megabyte.
+        for _ in 0..20 {
+            let note = noted(serde_json::json!("x".repeat(50_000)));
+            store.append(&[draft("ses_a", note)]).unwrap();
+        }
+        store.tidy().unwrap();
+        if round >= 20 {
+            longest = longest.max(fs_err::metadata(&log).unwrap().len());
+        }
+    }
+    assert!(longest < 16 * 1024 * 1024, "{longest}");
+    assert_eq!(store.events(&session("ses_a"), 0, usize::MAX).unwrap().len(), 1200);
+}

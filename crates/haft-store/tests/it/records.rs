@@ -203,8 +203,11 @@ fn a_call_that_is_unknown_or_has_ended_cannot_go_on() {
     store.append(&[draft("ses_a", pending("call_1")), draft("ses_a", error("call_1"))]).unwrap();
     for kind in [running("call_1"), completed("call_1"), error("call_1")] {
         let refused = store.append(&[draft("ses_a", kind)]).unwrap_err().to_string();
-        assert!(refused.contains("call_1") && refused.contains("ended"), "{refused}");
+        assert!(refused.contains("call_1") && refused.contains("nothing goes back"), "{refused}");
     }
+    store.append(&[draft("ses_a", pending("call_2")), draft("ses_a", running("call_2"))]).unwrap();
+    let again = store.append(&[draft("ses_a", running("call_2"))]);
+    assert!(matches!(again, Err(StoreError::OutOfTurn { .. })), "a call runs once");
 }
 
 fn new_session(id: &str, project: &str) -> NewSession {

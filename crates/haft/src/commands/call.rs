@@ -95,9 +95,9 @@ fn show(settled: &Settled, haft: &Haft, printer: Printer) {
                 ));
             }
         }
-        Err(error) => {
+        Err(_) => {
             let mark = printer.paint(AnsiColor::Red, "✗");
-            printer.note(format!("{mark} {error}"));
+            printer.note(format!("{mark} {}", settled.text()));
         }
     }
 }

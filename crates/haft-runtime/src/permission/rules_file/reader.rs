@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Expand, RulesError, is_hidden};
+use super::{Expand, RulesError};
 use crate::permission::pattern::{Pattern, after_home};
 use crate::permission::policy::Action;
 use crate::permission::rule::Rule;
+use crate::visible::is_hidden;
 
 /// The permissions whose patterns are paths.
 const PATH_KEYS: [&str; 3] = ["read", "edit", "external_directory"];

@@ -1,0 +1,16 @@
+//! The tools as a model calls them: through the whole pipeline, on a real store.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop"
+)]
+
+mod batch;
+mod every_tool;
+mod invalid;
+mod question;
+mod tidy;
+mod todoread;
+mod todowrite;
+mod world;

@@ -1,0 +1,129 @@
+//! A workspace, a store and a host that records what it is asked.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use haft_runtime::permission::rules_file::{self, Expand};
+use haft_runtime::permission::{Effect, LayerKind, PendingAsk, Policy, Reply};
+use haft_runtime::{
+    AgentId, Answer, Audience, BoxFuture, Call, CancellationToken, Host, Question, Registry,
+    Runtime, SessionId, Toolset,
+};
+use haft_store::{Options, SqliteStore};
+use serde_json::Value;
+
+/// Answers as it was told to, and remembers what it was asked.
+#[derive(Clone)]
+pub(crate) struct Scripted {
+    reply: Reply,
+    answers: Option<Vec<Answer>>,
+    pub(crate) asked: Arc<Mutex<Vec<PendingAsk>>>,
+    pub(crate) questions: Arc<Mutex<Vec<Question>>>,
+}
+
+impl Host for Scripted {
+    fn approve<'a>(&'a self, ask: &'a PendingAsk) -> BoxFuture<'a, Reply> {
+        self.asked.lock().unwrap().push(ask.clone());
+        Box::pin(async { self.reply.clone() })
+    }
+
+    fn question<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Option<Vec<Answer>>> {
+        self.questions.lock().unwrap().extend_from_slice(questions);
+        Box::pin(async { self.answers.clone() })
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) toolset: Toolset,
+    pub(crate) session: SessionId,
+    pub(crate) host: Scripted,
+}
+
+impl World {
+    /// The rules that come with the tools; whoever asks gets no answer.
+    pub(crate) async fn new() -> Self {
+        Self::with(haft_tools::DEFAULT_RULES, Reply::Unattended, None).await
+    }
+
+    /// Other rules, in the form of a rules file.
+    pub(crate) async fn ruled(rules: &str, reply: Reply) -> Self {
+        Self::with(rules, reply, None).await
+    }
+
+    pub(crate) async fn answering(answers: Option<Vec<Answer>>) -> Self {
+        Self::with(haft_tools::DEFAULT_RULES, Reply::Unattended, answers).await
+    }
+
+    async fn with(rules: &str, reply: Reply, answers: Option<Vec<Answer>>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs_err::create_dir(dir.path().join("workspace")).unwrap();
+        fs_err::write(dir.path().join("workspace/a.txt"), "alpha\n").unwrap();
+        let host = Scripted { reply, answers, asked: Arc::default(), questions: Arc::default() };
+        let layer = rules_file::parse(rules, LayerKind::User, "rules", &Expand::nothing()).unwrap();
+        let store = SqliteStore::open(&dir.path().join("state"), Options::default()).unwrap();
+        let mut registry = Registry::new();
+        haft_tools::register(&mut registry);
+        let runtime = Runtime::builder(dir.path().join("workspace").to_string_lossy())
+            .registry(registry)
+            .policy(Policy::new(vec![layer]))
+            .host(host.clone())
+            .store(Arc::new(store))
+            .build()
+            .unwrap();
+        let toolset = runtime.toolset(&Audience::of(AgentId::parse("build").unwrap())).await;
+        Self { dir, toolset, session: SessionId::fresh(), host }
+    }
+
+    pub(crate) fn workspace(&self) -> std::path::PathBuf {
+        self.dir.path().join("workspace")
+    }
+
+    pub(crate) fn prepare(&self, tool: &str, args: Value) -> Call {
+        Call::new(self.session.clone(), tool, args)
+    }
+
+    /// What every surface gets.
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> Value {
+        self.toolset.execute(self.prepare(tool, args), CancellationToken::new()).await.to_json()
+    }
+
+    /// The text of an answer that is no error.
+    pub(crate) async fn text(&self, tool: &str, args: Value) -> String {
+        let answer = self.call(tool, args).await;
+        assert_eq!(answer["state"], "completed", "{answer}");
+        answer["output"].as_str().unwrap().to_owned()
+    }
+
+    /// The message of an answer that is an error of this kind.
+    pub(crate) async fn error(&self, tool: &str, args: Value, kind: &str) -> String {
+        let answer = self.call(tool, args).await;
+        assert_eq!(answer["error"]["kind"], kind, "{answer}");
+        answer["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn asked_effects(&self) -> Vec<Effect> {
+        let asked = self.host.asked.lock().unwrap();
+        asked.iter().flat_map(|ask| ask.ask.effects.clone()).collect()
+    }
+}
+
+/// A hash of everything below a folder: names, kinds, modes and contents.
+pub(crate) fn tree_hash(dir: &Path) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    let mut waiting = vec![dir.to_path_buf()];
+    while let Some(path) = waiting.pop() {
+        let meta = fs_err::symlink_metadata(&path).unwrap();
+        hasher.update(path.to_string_lossy().as_bytes());
+        hasher.update(format!("{:?}{:?}", meta.file_type(), meta.permissions()).as_bytes());
+        if meta.is_dir() {
+            let mut entries: Vec<_> =
+                fs_err::read_dir(&path).unwrap().map(|e| e.unwrap().path()).collect();
+            entries.sort();
+            waiting.extend(entries);
+        } else if meta.is_file() {
+            hasher.update(&fs_err::read(&path).unwrap());
+        }
+    }
+    hasher.finalize()
+}
