@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use haft_runtime::{
     CallId, CallRecord, Draft, Event, EventKind, Grant, GrantId, KeptOutput, NewSession, Scope,
@@ -18,6 +18,7 @@ pub(crate) struct Memory {
     pub(crate) fails: AtomicU32,
     pub(crate) busy: AtomicU32,
     pub(crate) panics: AtomicU32,
+    pub(crate) refuses_ends: AtomicBool,
     inner: Mutex<Inner>,
     dir: Option<tempfile::TempDir>,
 }
@@ -63,7 +64,9 @@ impl Store for Memory {
 
     fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError> {
         assert!(!Self::next(&self.panics), "told to");
-        if Self::next(&self.fails) {
+        let refused = self.refuses_ends.load(Ordering::SeqCst)
+            && drafts.iter().any(|draft| draft.kind.is_terminal());
+        if Self::next(&self.fails) || refused {
             return Err(StoreError::Full { path: PathBuf::from("/full") });
         }
         let mut inner = self.inner.lock().unwrap();

@@ -54,9 +54,7 @@ async fn a_call_that_cannot_be_recorded_is_not_run_and_still_ends() {
 async fn a_result_that_cannot_be_recorded_is_given_all_the_same_and_says_so() {
     let store = Arc::new(Memory::new());
     let world = world(&store).await;
-    // The first append is that of `running`; the second is that of the end, and so is the third,
-    // which the thread tries when there was no writing at once.
-    store.fails.store(0b110, Ordering::SeqCst);
+    store.refuses_ends.store(true, Ordering::SeqCst);
     let settled = world.run(json!({ "what": "say", "text": "x" })).await;
     let output = settled.result.unwrap();
     assert_eq!(output.output, "x");
