@@ -72,6 +72,10 @@ fn check_all(calls: &[Item], cx: &Context) -> Result<Vec<Prepared>, ToolError> {
     for (index, item) in calls.iter().enumerate() {
         match check(item, cx) {
             Ok(call) => prepared.push(call),
+            // The advice comes once, at the end.
+            Err(ToolError::InvalidParams { tool, detail }) => {
+                faults.push(format!("- calls[{index}], {tool}: {detail}"));
+            }
             Err(fault) => faults.push(format!("- calls[{index}]: {fault}")),
         }
     }
