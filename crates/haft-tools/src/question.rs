@@ -101,7 +101,11 @@ impl From<Item> for Question {
 }
 
 fn line((question, answer): (&Question, &Answer)) -> String {
-    format!("{}: {}", question.header, answer.chosen.join(", "))
+    let chosen = match answer.chosen.as_slice() {
+        [] => "no answer".to_owned(),
+        chosen => chosen.join(", "),
+    };
+    format!("{}: {chosen}", question.header)
 }
 
 fn unanswered(cx: &Context) -> ToolError {

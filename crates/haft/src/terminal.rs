@@ -59,7 +59,10 @@ impl Host for Terminal {
     fn question<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Option<Vec<Answer>>> {
         let questions = questions.to_vec();
         Box::pin(async move {
-            self.converse(move |tty| questions.iter().map(|one| answer(tty, one)).collect()).await
+            let ask = move |tty: &mut Tty| questions.iter().map(|one| answer(tty, one)).collect();
+            let answers: Vec<Answer> = self.converse(ask).await?;
+            // Enter all the way through says nothing, and is not to be taken for a choice.
+            answers.iter().any(|answer| !answer.chosen.is_empty()).then_some(answers)
         })
     }
 }
@@ -120,8 +123,12 @@ fn answer(tty: &mut Tty, question: &Question) -> std::io::Result<Answer> {
     Ok(Answer { chosen: chosen(question, &reply) })
 }
 
-/// The labels of the numbers that were given; anything else is an answer in the user's own words.
+/// The labels of the numbers that were given; anything else is an answer in the user's own words,
+/// and an empty line is none.
 fn chosen(question: &Question, reply: &str) -> Vec<String> {
+    if reply.is_empty() {
+        return Vec::new();
+    }
     let label = |number: &str| {
         let number: usize = number.trim().parse().ok()?;
         question.options.get(number.checked_sub(1)?).map(|choice| choice.label.clone())
@@ -178,6 +185,7 @@ mod tests {
         assert_eq!(chosen(&question(false), "3"), ["3"]);
         assert_eq!(chosen(&question(false), "0"), ["0"]);
         assert_eq!(chosen(&question(true), "1, green"), ["1, green"]);
+        assert_eq!(chosen(&question(true), ""), Vec::<String>::new());
     }
 
     #[test]
