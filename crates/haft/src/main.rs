@@ -17,6 +17,7 @@ mod trust;
 use args::Cli;
 use environment::Environment;
 use print::Printer;
+use terminal::plain_text;
 
 /// What the shell is told when the command line, or a file it names, cannot be used.
 const USAGE: u8 = 2;
@@ -26,7 +27,8 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            Printer { colour: false }.note(format!("haft: {error:#}"));
+            let says = plain_text(&format!("haft: {error:#}"));
+            Printer { colour: false }.note(says);
             ExitCode::from(USAGE)
         }
     }

@@ -151,6 +151,12 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
+/// Text of many lines with everything else escaped that a terminal would act on.
+pub(crate) fn plain_text(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(plain).collect::<Vec<_>>().join("\t");
+    text.replace("\r\n", "\n").split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 impl Tty {
     fn say(&mut self, text: &str) -> std::io::Result<()> {
         self.output.write_all(text.as_bytes())?;
@@ -195,5 +201,6 @@ mod tests {
             "a\\u{1b}[2K\\u{d}b\\u{202e}c\\u{e0041}"
         );
         assert_eq!(plain("naïve 日本"), "naïve 日本");
+        assert_eq!(plain_text("a\tb\r\nc\n\rd\n"), "a\tb\nc\n\\u{d}d\n");
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::arguments;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::terminal::{Terminal, plain};
+use crate::terminal::{Terminal, plain, plain_text};
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -84,7 +84,12 @@ fn show(settled: &Settled, haft: &Haft, printer: Printer) {
                 let title = printer.dim(&plain(&output.title));
                 printer.line(format!("{mark} {tool} {title}"));
             }
-            printer.line(output.output.trim_end_matches('\n'));
+            let text = output.output.trim_end_matches('\n');
+            if haft.environment.stdout_is_terminal {
+                printer.line(plain_text(text));
+            } else {
+                printer.line(text);
+            }
             for attachment in &output.attachments {
                 let name = attachment.name.as_deref().unwrap_or("attachment");
                 let size = attachment.data.len() / 4 * 3;

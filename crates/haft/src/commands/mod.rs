@@ -4,6 +4,7 @@ use crate::args::{Command, Common, ConfigCommand};
 use crate::environment::Environment;
 use crate::open::Haft;
 use crate::print::Printer;
+use crate::terminal::plain;
 
 mod call;
 mod completions;
@@ -27,7 +28,9 @@ pub(crate) async fn run(
     // Opened per command: some need neither workspace nor config, and must work where both are broken.
     let open = |environment, common| {
         let haft = Haft::open(environment, common)?;
-        haft.warnings.iter().for_each(|text| printer.note(format!("haft: warning: {text}")));
+        haft.warnings
+            .iter()
+            .for_each(|text| printer.note(format!("haft: warning: {}", plain(text))));
         anyhow::Ok(haft)
     };
     match command {
