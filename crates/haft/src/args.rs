@@ -53,7 +53,7 @@ pub(crate) enum Command {
         /// The tool's name
         tool: String,
         /// Its arguments as JSON, or `-` to read them from standard input
-        #[arg(default_value = "{}", value_name = "JSON|-", allow_hyphen_values = true)]
+        #[arg(default_value = "{}", value_name = "JSON|-")]
         args: String,
     },
     /// Show what is offered to a model, and what is not and why
@@ -115,7 +115,7 @@ pub(crate) enum PolicyCommand {
         /// The tool's name
         tool: String,
         /// Its arguments as JSON, or `-` to read them from standard input
-        #[arg(default_value = "{}", value_name = "JSON|-", allow_hyphen_values = true)]
+        #[arg(default_value = "{}", value_name = "JSON|-")]
         args: String,
     },
     /// Find rules that can never decide anything
