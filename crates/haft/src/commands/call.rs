@@ -19,8 +19,8 @@ pub(crate) async fn run(
 ) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Terminal::find(haft.environment.stderr_is_terminal))?;
     let toolset = haft.toolset(&runtime).await?;
-    let session = haft.session(&runtime).await?;
-    let call = Call::new(session, tool, Arguments::Text(arguments(args)?));
+    let args = Arguments::Text(arguments(args)?);
+    let call = Call::new(haft.session(&runtime).await?, tool, args);
     let settled = execute(&runtime, &toolset, call, haft.common.jsonl.then_some(printer)).await?;
     if haft.common.json {
         printer.json(&settled.to_json())?;

@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+use anyhow::anyhow;
+
 use crate::args::{Command, Common, ConfigCommand};
 use crate::environment::Environment;
 use crate::open::Haft;
@@ -62,5 +64,8 @@ fn arguments(given: String) -> anyhow::Result<String> {
     if given != "-" {
         return Ok(given);
     }
-    Ok(std::io::read_to_string(std::io::stdin())?)
+    std::io::read_to_string(std::io::stdin()).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => anyhow!("standard input is not UTF-8 text"),
+        _ => anyhow!("standard input cannot be read: {error}"),
+    })
 }
