@@ -14,7 +14,7 @@ use super::arguments;
 use crate::args::PolicyCommand;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::terminal::plain;
+use crate::terminal::{plain, plain_text};
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -32,9 +32,9 @@ async fn explain(haft: &Haft, printer: Printer, tool: String, args: String) -> a
     let runtime = haft.runtime(Headless)?;
     let toolset = haft.toolset(&runtime).await?;
     let call = Call::new(session(haft), tool, Arguments::Text(arguments(args)?));
-    let explanation = match toolset.explain(&call).await {
+    let explanation = match judge(&toolset, &call).await {
         Ok(explanation) => explanation,
-        Err(error) => return refused(haft, printer, &toolset, &call.tool, &error),
+        Err(error) => return refused(haft, printer, &error),
     };
     if haft.common.json {
         printer.json(&explanation)?;
@@ -44,23 +44,28 @@ async fn explain(haft: &Haft, printer: Printer, tool: String, args: String) -> a
     Ok(0)
 }
 
-/// A call that would not get as far as the rules; one that they hide is denied by them.
-fn refused(
-    haft: &Haft,
-    printer: Printer,
-    toolset: &Toolset,
-    tool: &str,
-    error: &ToolError,
-) -> anyhow::Result<u8> {
-    let hidden = toolset.left_out().iter().find(|left_out| left_out.id == tool);
-    let reason = match hidden {
-        Some(left_out) => format!("{tool} is not offered: {}", left_out.reason),
-        None => error.to_string(),
-    };
+/// What today's rules make of a call; an error where it would not get as far as them.
+async fn judge(toolset: &Toolset, call: &Call) -> Result<Explanation, ToolError> {
+    if let Some(hidden) = toolset.left_out().iter().find(|left_out| left_out.id == call.tool) {
+        let reason = format!("{} is not offered: {}", hidden.id, hidden.reason);
+        return Ok(Explanation { decision: Action::Deny, effects: Vec::new(), reason });
+    }
+    let available = toolset.names();
+    // A tool that is not there is stood in for by one that is not listed, and needs no permission.
+    let answers = toolset.check(call)?;
+    if !available.iter().any(|name| name == answers.tool()) {
+        return Err(ToolError::Unknown { tool: call.tool.clone(), available });
+    }
+    toolset.explain(call).await
+}
+
+/// A call that nobody would run, whatever the rules say.
+fn refused(haft: &Haft, printer: Printer, error: &ToolError) -> anyhow::Result<u8> {
+    let reason = error.to_string();
     if haft.common.json {
         printer.json(&json!({ "decision": Action::Deny, "effects": [], "reason": reason }))?;
     } else {
-        printer.note(&reason);
+        printer.note(plain_text(&reason));
     }
     Ok(1)
 }
@@ -122,7 +127,7 @@ async fn simulate(haft: &Haft, printer: Printer, replay: Option<&Path>) -> anyho
     let (total, mut flips) = (recorded.len(), Vec::new());
     for Recorded { tool, args, allowed } in recorded {
         let call = Call::new(session(haft), tool.clone(), Arguments::Parsed(args.clone()));
-        let Ok(Explanation { decision: now, reason, .. }) = toolset.explain(&call).await else {
+        let Ok(Explanation { decision: now, reason, .. }) = judge(&toolset, &call).await else {
             continue;
         };
         let flipped = allowed.is_none_or(|allowed| allowed != (now == Action::Allow));
