@@ -127,7 +127,9 @@ fn deserialize(text: &str, name: &str) -> anyhow::Result<(ConfigFile, Vec<String
 impl Loaded {
     /// What of it would let anything happen that would not without it; empty if it only restricts.
     pub(crate) fn widens(&self) -> Vec<String> {
-        let allows = self.rules.rules.iter().filter(|rule| rule.action() == Action::Allow);
+        let layers = std::iter::once(&self.rules).chain(self.agents.values());
+        let rules = layers.flat_map(|layer| &layer.rules);
+        let allows = rules.filter(|rule| rule.action() == Action::Allow);
         let mut widens: Vec<String> = allows.map(|rule| rule.to_ref().to_string()).collect();
         let LimitsTable { lines, bytes, keep_days, keep_mib } = &self.file.limits;
         if lines.is_some() || bytes.is_some() || keep_days.is_some() || keep_mib.is_some() {
@@ -136,17 +138,16 @@ impl Loaded {
         if !self.file.features.is_empty() {
             widens.push("features".to_owned());
         }
-        widens.extend(self.file.agent.keys().map(|name| format!("[agent.{name}]")));
         widens
     }
 
     /// Leaves only what restricts.
     pub(crate) fn restrain(&mut self) {
-        self.rules.rules.retain(|rule| rule.action() != Action::Allow);
+        for layer in std::iter::once(&mut self.rules).chain(self.agents.values_mut()) {
+            layer.rules.retain(|rule| rule.action() != Action::Allow);
+        }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
-        self.file.agent.clear();
-        self.agents.clear();
     }
 }
 

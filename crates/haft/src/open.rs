@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use haft_runtime::permission::rules_file::{self, Expand};
-use haft_runtime::permission::{Layer, LayerKind, Policy, Protected};
+use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
-    Agent, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, Toolset,
+    AgentId, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, Toolset,
 };
 use haft_store::{LazyStore, Options};
 
@@ -47,10 +47,11 @@ impl Haft {
         for config in configs.iter_mut().filter(|config| config.kind == LayerKind::Project) {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
+        known_agent(&common.agent, &configs)?;
         Ok(Self { environment, common, root, project, configs, warnings, store, state_dir })
     }
 
-    /// The rules in force for the agent of this command, apart from its own.
+    /// The rules in force for the agent of this command.
     pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
         let built_in = rules_file::parse(
             haft_tools::DEFAULT_RULES,
@@ -60,6 +61,9 @@ impl Haft {
         )?;
         let mut layers = vec![built_in];
         layers.extend(self.configs.iter().map(|config| config.rules.clone()));
+        // A layer for each file: put together, the project's word would overrule the user's deny.
+        let agent = self.common.agent.as_str();
+        layers.extend(self.configs.iter().filter_map(|config| config.agents.get(agent).cloned()));
         let Common { policy, allow_edits, allow_all, .. } = &self.common;
         let policy = policy.as_ref().map(|path| self.environment.current_dir.join(path));
         let home = self.environment.home.as_deref();
@@ -87,7 +91,7 @@ impl Haft {
 
     /// What the agent of this command is shown.
     pub(crate) async fn toolset(&self, runtime: &Runtime) -> anyhow::Result<Toolset> {
-        Ok(runtime.toolset(&self.audience()?).await)
+        Ok(runtime.toolset(&self.audience()).await)
     }
 
     /// The session of this command: the named one, or a new one.
@@ -109,25 +113,11 @@ impl Haft {
         limits
     }
 
-    fn audience(&self) -> anyhow::Result<Audience> {
-        let name = &self.common.agent;
-        let mut rules: Option<Layer> = None;
-        for layer in self.configs.iter().filter_map(|config| config.agents.get(name.as_str())) {
-            let all =
-                rules.get_or_insert_with(|| Layer::new(LayerKind::Agent, layer.source.clone()));
-            all.rules.extend(layer.rules.iter().cloned());
-        }
-        let known = self.configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
-        if !known && name.as_str() != "build" {
-            anyhow::bail!(
-                "there is no agent `{name}`; name one that a config file has as [agent.{name}]"
-            );
-        }
-        let mut audience = Audience::of(name.clone());
-        audience.agent = Agent { rules, ..audience.agent };
+    fn audience(&self) -> Audience {
+        let mut audience = Audience::of(self.common.agent.clone());
         audience.features =
             self.configs.iter().flat_map(|config| config.file.features.clone()).collect();
-        Ok(audience)
+        audience
     }
 
     /// What only a rule that names it can open: whoever writes here decides what runs later.
@@ -171,6 +161,15 @@ fn find_configs(environment: &Environment, root: &Path) -> anyhow::Result<Vec<Lo
         }
     }
     Ok(configs)
+}
+
+/// An agent that nobody has described is most likely a misspelt one, and its rules would not hold.
+fn known_agent(name: &AgentId, configs: &[Loaded]) -> anyhow::Result<()> {
+    let known = configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
+    if !known && name.as_str() != "build" {
+        bail!("there is no agent `{name}`; name one that a config file has as [agent.{name}]");
+    }
+    Ok(())
 }
 
 fn unknown_keys(configs: &[Loaded]) -> Vec<String> {
