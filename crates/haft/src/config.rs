@@ -130,15 +130,27 @@ impl Loaded {
         let layers = std::iter::once(&self.rules).chain(self.agents.values());
         let rules = layers.flat_map(|layer| &layer.rules);
         let allows = rules.filter(|rule| rule.action() == Action::Allow);
-        let mut widens: Vec<String> = allows.map(|rule| rule.to_ref().to_string()).collect();
+        let allows = allows.map(|rule| rule.to_ref().to_string());
+        allows.chain(self.settings()).collect()
+    }
+
+    /// The parts that are neither rules nor agents.
+    fn settings(&self) -> Vec<String> {
+        let mut settings = Vec::new();
         let LimitsTable { lines, bytes, keep_days, keep_mib } = &self.file.limits;
         if lines.is_some() || bytes.is_some() || keep_days.is_some() || keep_mib.is_some() {
-            widens.push("[limits]".to_owned());
+            settings.push("[limits]".to_owned());
         }
         if !self.file.features.is_empty() {
-            widens.push("features".to_owned());
+            settings.push("features".to_owned());
         }
-        widens
+        settings
+    }
+
+    /// Everything but its own rules: what has no meaning in a file for `--policy`.
+    pub(crate) fn beside_rules(&self) -> Vec<String> {
+        let agents = self.file.agent.keys().map(|name| format!("[agent.{name}]"));
+        self.settings().into_iter().chain(agents).collect()
     }
 
     /// Leaves only what restricts.
@@ -151,34 +163,27 @@ impl Loaded {
     }
 }
 
+/// Reads the file that `--policy` names.
+pub(crate) fn load_policy(path: &Path, home: Option<&Path>) -> anyhow::Result<Loaded> {
+    match load(LayerKind::CommandLine, path, home)? {
+        Some(loaded) => Ok(loaded),
+        None => bail!("{} does not exist", path.display()),
+    }
+}
+
 /// The rules that a `--policy` file and the flags amount to.
 pub(crate) fn command_line_layers(
-    policy: Option<&Path>,
+    policy: Option<&Loaded>,
     allow_edits: bool,
     allow_all: bool,
-    home: Option<&Path>,
-) -> anyhow::Result<Vec<Layer>> {
-    let mut layers = Vec::new();
+) -> Vec<Layer> {
+    let flag = |name: &str, key: &str| {
+        Layer::new(LayerKind::CommandLine, name).rule(key, "*", Action::Allow)
+    };
     // The flags come first, so that what the file says in more words overrules them.
-    if allow_all {
-        layers.push(Layer::new(LayerKind::CommandLine, "--allow-all").rule(
-            "*",
-            "*",
-            Action::Allow,
-        ));
-    }
-    if allow_edits {
-        layers.push(Layer::new(LayerKind::CommandLine, "--allow-edits").rule(
-            "edit",
-            "*",
-            Action::Allow,
-        ));
-    }
-    if let Some(path) = policy {
-        match load(LayerKind::CommandLine, path, home)? {
-            Some(loaded) => layers.push(loaded.rules),
-            None => bail!("{} does not exist", path.display()),
-        }
-    }
-    Ok(layers)
+    let mut layers = Vec::new();
+    layers.extend(allow_all.then(|| flag("--allow-all", "*")));
+    layers.extend(allow_edits.then(|| flag("--allow-edits", "edit")));
+    layers.extend(policy.map(|policy| policy.rules.clone()));
+    layers
 }

@@ -27,6 +27,8 @@ pub(crate) struct Haft {
     pub(crate) project: String,
     /// The config files that were found, least specific first.
     pub(crate) configs: Vec<Loaded>,
+    /// The file that `--policy` names.
+    policy_file: Option<Loaded>,
     /// What a person should know about them.
     pub(crate) warnings: Vec<String>,
     /// Opened when it is first used.
@@ -43,12 +45,24 @@ impl Haft {
         )?;
         let mut configs = find_configs(&environment, &root)?;
         let store = Arc::new(LazyStore::new(&state_dir, store_options(&configs)));
-        let mut warnings = unknown_keys(&configs);
+        let policy_file = find_policy(&environment, &common)?;
+        let mut warnings = unknown_keys(configs.iter().chain(&policy_file));
+        warnings.extend(policy_file.as_ref().and_then(no_rules));
         for config in configs.iter_mut().filter(|config| config.kind == LayerKind::Project) {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
         known_agent(&common.agent, &configs)?;
-        Ok(Self { environment, common, root, project, configs, warnings, store, state_dir })
+        Ok(Self {
+            environment,
+            common,
+            root,
+            project,
+            configs,
+            policy_file,
+            warnings,
+            store,
+            state_dir,
+        })
     }
 
     /// The rules in force for the agent of this command.
@@ -64,15 +78,9 @@ impl Haft {
         // A layer for each file: put together, the project's word would overrule the user's deny.
         let agent = self.common.agent.as_str();
         layers.extend(self.configs.iter().filter_map(|config| config.agents.get(agent).cloned()));
-        let Common { policy, allow_edits, allow_all, .. } = &self.common;
-        let policy = policy.as_ref().map(|path| self.environment.current_dir.join(path));
-        let home = self.environment.home.as_deref();
-        layers.extend(config::command_line_layers(
-            policy.as_deref(),
-            *allow_edits,
-            *allow_all,
-            home,
-        )?);
+        let Common { allow_edits, allow_all, .. } = self.common;
+        let policy = self.policy_file.as_ref();
+        layers.extend(config::command_line_layers(policy, allow_edits, allow_all));
         Ok(Policy::new(layers).protect(self.protected()))
     }
 
@@ -172,13 +180,27 @@ fn known_agent(name: &AgentId, configs: &[Loaded]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn unknown_keys(configs: &[Loaded]) -> Vec<String> {
+fn find_policy(environment: &Environment, common: &Common) -> anyhow::Result<Option<Loaded>> {
+    let Some(path) = &common.policy else { return Ok(None) };
+    let path = environment.current_dir.join(path);
+    config::load_policy(&path, environment.home.as_deref()).map(Some)
+}
+
+/// What stands in a file for `--policy` and means nothing there.
+fn no_rules(policy: &Loaded) -> Option<String> {
+    let ignored = policy.beside_rules().join(", ");
+    let path = policy.path.display();
+    (!ignored.is_empty())
+        .then(|| format!("{path}: --policy takes only [permission]; ignored: {ignored}"))
+}
+
+fn unknown_keys<'a>(configs: impl Iterator<Item = &'a Loaded>) -> Vec<String> {
     let warn = |config: &Loaded| {
         let path = config.path.display().to_string();
         let keys = config.unknown_keys.clone();
         keys.into_iter().map(move |key| format!("{path}: unknown key `{key}`, ignored"))
     };
-    configs.iter().flat_map(warn).collect()
+    configs.flat_map(warn).collect()
 }
 
 fn store_options(configs: &[Loaded]) -> Options {
