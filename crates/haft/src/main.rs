@@ -1,7 +1,10 @@
 //! The command line of haft.
 
+use std::cell::Cell;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::Parser;
 
 mod args;
@@ -24,19 +27,24 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli) {
+    let lost = Cell::new(None);
+    let result = run(cli, &lost).and_then(|code| match lost.get() {
+        None => Ok(code),
+        Some(why) => bail!("standard output cannot be written, and the result is lost: {why}"),
+    });
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             let says = plain_text(&format!("haft: {error:#}"));
-            Printer { colour: false }.note(says);
+            Printer { colour: false, lost: &lost }.note(says);
             ExitCode::from(USAGE)
         }
     }
 }
 
-fn run(cli: Cli) -> anyhow::Result<u8> {
+fn run(cli: Cli, lost: &Cell<Option<ErrorKind>>) -> anyhow::Result<u8> {
     let environment = Environment::read()?;
-    let printer = Printer { colour: environment.colour };
+    let printer = Printer { colour: environment.colour, lost };
     let work = commands::run(cli.command, environment, cli.common, printer);
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

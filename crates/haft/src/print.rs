@@ -1,21 +1,33 @@
 //! Writes to standard output and error: the only file that prints.
 
-use std::io::Write;
+use std::cell::Cell;
+use std::io::{ErrorKind, Write};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 /// How things are printed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Printer {
+pub(crate) struct Printer<'a> {
     pub(crate) colour: bool,
+    /// Why a part of the results is lost, if one is.
+    pub(crate) lost: &'a Cell<Option<ErrorKind>>,
 }
 
-impl Printer {
-    /// A line for whoever reads the results. A reader that has gone away is no error of ours.
+impl Printer<'_> {
+    /// A line for whoever reads the results.
+    ///
+    /// A reader that has gone away is no error of ours. Any other is remembered: the work goes on,
+    /// because what it does is done either way, but it does not end as a success.
     pub(crate) fn line(self, text: impl AsRef<str>) {
         let mut out = std::io::stdout().lock();
-        drop(out.write_all(text.as_ref().as_bytes()).and_then(|()| out.write_all(b"\n")));
+        let line = out.write_all(text.as_ref().as_bytes()).and_then(|()| out.write_all(b"\n"));
+        match line.and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                self.lost.set(Some(error.kind()));
+            }
+            _ => {}
+        }
     }
 
     /// One JSON value on a line of its own.

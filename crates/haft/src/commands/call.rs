@@ -13,7 +13,7 @@ use crate::terminal::{Terminal, plain, plain_text};
 
 pub(crate) async fn run(
     haft: &Haft,
-    printer: Printer,
+    printer: Printer<'_>,
     tool: String,
     args: String,
 ) -> anyhow::Result<u8> {
@@ -39,7 +39,7 @@ async fn execute(
     runtime: &Runtime,
     toolset: &Toolset,
     call: Call,
-    events_to: Option<Printer>,
+    events_to: Option<Printer<'_>>,
 ) -> anyhow::Result<Settled> {
     let cancel = CancellationToken::new();
     let mut events = runtime.events(Some(call.session.clone()));
@@ -60,7 +60,7 @@ async fn execute(
     Ok(settled)
 }
 
-fn print_event(to: Option<Printer>, delivery: &Delivery) -> anyhow::Result<()> {
+fn print_event(to: Option<Printer<'_>>, delivery: &Delivery) -> anyhow::Result<()> {
     let Some(printer) = to else { return Ok(()) };
     match delivery {
         Delivery::Event(event) => printer.json(event),
@@ -75,7 +75,7 @@ fn merge(into: &mut serde_json::Value, from: serde_json::Value) {
 }
 
 /// A person gets a line that says how it went, and then the text; a pipe gets the text alone.
-fn show(settled: &Settled, haft: &Haft, printer: Printer) {
+fn show(settled: &Settled, haft: &Haft, printer: Printer<'_>) {
     let tool = printer.bold(&plain(&settled.tool));
     match &settled.result {
         Ok(output) => {

@@ -8,7 +8,7 @@ use crate::config::{ConfigFile, Loaded};
 use crate::open::Haft;
 use crate::print::Printer;
 
-pub(crate) fn show(haft: &Haft, printer: Printer) -> anyhow::Result<u8> {
+pub(crate) fn show(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
     let policy = haft.policy()?;
     let limits = haft.limits();
     if haft.common.json {
@@ -46,7 +46,7 @@ pub(crate) fn show(haft: &Haft, printer: Printer) -> anyhow::Result<u8> {
 }
 
 /// The JSON Schema of a config file, for editors.
-pub(crate) fn schema(printer: Printer) -> anyhow::Result<u8> {
+pub(crate) fn schema(printer: Printer<'_>) -> anyhow::Result<u8> {
     let generator = SchemaSettings::draft2020_12().into_generator();
     printer.pretty_json(&generator.into_root_schema_for::<ConfigFile>())?;
     Ok(0)

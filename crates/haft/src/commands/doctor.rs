@@ -28,7 +28,7 @@ enum State {
 pub(crate) async fn run(
     environment: Environment,
     common: Common,
-    printer: Printer,
+    printer: Printer<'_>,
 ) -> anyhow::Result<u8> {
     let json = common.json;
     let mut findings = vec![version(), terminal(&environment)];
@@ -104,7 +104,7 @@ fn terminal(environment: &Environment) -> Finding {
     }
 }
 
-fn line(finding: &Finding, printer: Printer) -> String {
+fn line(finding: &Finding, printer: Printer<'_>) -> String {
     use anstyle::AnsiColor;
     let (colour, mark) = match finding.state {
         State::Fine => (AnsiColor::Green, "✓"),

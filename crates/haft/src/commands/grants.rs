@@ -10,7 +10,7 @@ use crate::terminal::plain;
 
 pub(crate) fn run(
     haft: &Haft,
-    printer: Printer,
+    printer: Printer<'_>,
     command: Option<GrantsCommand>,
 ) -> anyhow::Result<u8> {
     match command {
@@ -33,7 +33,7 @@ pub(crate) fn run(
     }
 }
 
-fn list(haft: &Haft, printer: Printer, all: bool) -> anyhow::Result<u8> {
+fn list(haft: &Haft, printer: Printer<'_>, all: bool) -> anyhow::Result<u8> {
     let grants = haft.store.grants((!all).then_some(haft.project.as_str()))?;
     if haft.common.json {
         printer.json(&grants)?;

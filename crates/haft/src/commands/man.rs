@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use crate::args::Cli;
 use crate::print::Printer;
 
-pub(crate) fn run(command: Option<&str>, printer: Printer) -> anyhow::Result<u8> {
+pub(crate) fn run(command: Option<&str>, printer: Printer<'_>) -> anyhow::Result<u8> {
     let mut cli = Cli::command();
     cli.build();
     let page = match command {

@@ -25,7 +25,7 @@ pub(crate) async fn run(
     command: Command,
     environment: Environment,
     common: Common,
-    printer: Printer,
+    printer: Printer<'_>,
 ) -> anyhow::Result<u8> {
     // Opened per command: some need neither workspace nor config, and must work where both are broken.
     let open = |environment, common| {
@@ -54,7 +54,7 @@ pub(crate) async fn run(
         Command::Config(ConfigCommand::Schema) => config::schema(printer),
         Command::Trust { command } => trust::run(&open(environment, common)?, printer, command),
         Command::Doctor => doctor::run(environment, common, printer).await,
-        Command::Completions { shell } => completions::run(shell),
+        Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),
     }
 }

@@ -18,7 +18,7 @@ use crate::terminal::{plain, plain_text};
 
 pub(crate) async fn run(
     haft: &Haft,
-    printer: Printer,
+    printer: Printer<'_>,
     command: PolicyCommand,
 ) -> anyhow::Result<u8> {
     match command {
@@ -28,7 +28,12 @@ pub(crate) async fn run(
     }
 }
 
-async fn explain(haft: &Haft, printer: Printer, tool: String, args: String) -> anyhow::Result<u8> {
+async fn explain(
+    haft: &Haft,
+    printer: Printer<'_>,
+    tool: String,
+    args: String,
+) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
     let toolset = haft.toolset(&runtime).await?;
     let call = Call::new(session(haft), tool, Arguments::Text(arguments(args)?));
@@ -60,7 +65,7 @@ async fn judge(toolset: &Toolset, call: &Call) -> Result<Explanation, ToolError>
 }
 
 /// A call that nobody would run, whatever the rules say.
-fn refused(haft: &Haft, printer: Printer, error: &ToolError) -> anyhow::Result<u8> {
+fn refused(haft: &Haft, printer: Printer<'_>, error: &ToolError) -> anyhow::Result<u8> {
     let reason = error.to_string();
     if haft.common.json {
         printer.json(&json!({ "decision": Action::Deny, "effects": [], "reason": reason }))?;
@@ -70,7 +75,7 @@ fn refused(haft: &Haft, printer: Printer, error: &ToolError) -> anyhow::Result<u
     Ok(1)
 }
 
-fn describe(explanation: &Explanation, printer: Printer) {
+fn describe(explanation: &Explanation, printer: Printer<'_>) {
     printer.line(format!("{}: {}", explanation.decision, explanation.reason));
     for effect in &explanation.effects {
         let kind = serde_json::to_value(effect.kind).ok();
@@ -85,7 +90,7 @@ fn describe(explanation: &Explanation, printer: Printer) {
     }
 }
 
-fn check_rules(haft: &Haft, printer: Printer) -> anyhow::Result<u8> {
+fn check_rules(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
     let findings = check(&haft.policy()?);
     if haft.common.json {
         printer.json(&findings)?;
@@ -117,7 +122,7 @@ struct Flip {
     reason: String,
 }
 
-async fn simulate(haft: &Haft, printer: Printer, replay: Option<&Path>) -> anyhow::Result<u8> {
+async fn simulate(haft: &Haft, printer: Printer<'_>, replay: Option<&Path>) -> anyhow::Result<u8> {
     let recorded = match replay {
         Some(path) => read_log(&haft.environment.current_dir.join(path))?,
         None => stored_calls(haft)?,

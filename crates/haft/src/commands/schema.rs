@@ -9,7 +9,7 @@ use crate::print::Printer;
 
 pub(crate) async fn run(
     haft: &Haft,
-    printer: Printer,
+    printer: Printer<'_>,
     form: Form,
     strict: bool,
     only: &[String],

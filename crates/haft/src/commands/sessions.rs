@@ -11,7 +11,7 @@ use crate::terminal::plain;
 
 pub(crate) fn run(
     haft: &Haft,
-    printer: Printer,
+    printer: Printer<'_>,
     command: Option<SessionsCommand>,
 ) -> anyhow::Result<u8> {
     match command.unwrap_or(SessionsCommand::List { all: false, limit: 20 }) {
@@ -27,7 +27,7 @@ pub(crate) fn run(
     }
 }
 
-fn list(haft: &Haft, printer: Printer, all: bool, limit: usize) -> anyhow::Result<u8> {
+fn list(haft: &Haft, printer: Printer<'_>, all: bool, limit: usize) -> anyhow::Result<u8> {
     let sessions = haft.store.sessions((!all).then_some(haft.project.as_str()), limit)?;
     if haft.common.json {
         printer.json(&sessions)?;
@@ -50,7 +50,7 @@ fn list(haft: &Haft, printer: Printer, all: bool, limit: usize) -> anyhow::Resul
     Ok(0)
 }
 
-fn show(haft: &Haft, printer: Printer, id: &SessionId, limit: usize) -> anyhow::Result<u8> {
+fn show(haft: &Haft, printer: Printer<'_>, id: &SessionId, limit: usize) -> anyhow::Result<u8> {
     let session = find(haft, id)?;
     let calls = haft.store.calls(id, limit)?;
     if haft.common.json {

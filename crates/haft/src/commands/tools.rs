@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::open::Haft;
 use crate::print::{Printer, columns};
 
-pub(crate) async fn run(haft: &Haft, printer: Printer) -> anyhow::Result<u8> {
+pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
     let toolset = haft.toolset(&runtime).await?;
     if haft.common.json {

@@ -12,7 +12,7 @@ use crate::trust;
 
 pub(crate) fn run(
     haft: &Haft,
-    printer: Printer,
+    printer: Printer<'_>,
     command: Option<TrustCommand>,
 ) -> anyhow::Result<u8> {
     // Read anew: what the command works with has already been cut down to what is trusted.
@@ -35,7 +35,7 @@ pub(crate) fn run(
     }
 }
 
-fn show(haft: &Haft, printer: Printer, config: Option<&Loaded>) -> anyhow::Result<u8> {
+fn show(haft: &Haft, printer: Printer<'_>, config: Option<&Loaded>) -> anyhow::Result<u8> {
     let Some(config) = config else {
         if haft.common.json {
             printer.json(&json!([]))?;
