@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
 /// Everything haft takes from the process it is.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
@@ -27,7 +29,7 @@ pub(crate) struct Environment {
 
 impl Environment {
     /// Reads it, once.
-    pub(crate) fn read() -> std::io::Result<Self> {
+    pub(crate) fn read() -> anyhow::Result<Self> {
         let home = absolute("HOME");
         let under_home = |path: &str| home.as_ref().map(|home| home.join(path));
         let config = absolute("XDG_CONFIG_HOME").or_else(|| under_home(".config"));
@@ -36,7 +38,7 @@ impl Environment {
         let dumb = var("TERM").is_some_and(|term| term == "dumb");
         let no_colour = var("NO_COLOR").is_some_and(|value| !value.is_empty());
         Ok(Self {
-            current_dir: current_dir()?,
+            current_dir: current_dir().context("the current directory cannot be found")?,
             config_dir: config.map(|dir| dir.join("haft")),
             state_dir: state.map(|dir| dir.join("haft")),
             managed_config: PathBuf::from("/etc/haft/managed.toml"),

@@ -19,13 +19,19 @@ pub(crate) fn run(
     let path = haft.root.join("haft.toml");
     let config = config::load(LayerKind::Project, &path, haft.environment.home.as_deref())?;
     match (command.unwrap_or(TrustCommand::Show), config) {
-        (TrustCommand::Withdraw, _) => {
+        (TrustCommand::Withdraw, config) => {
             trust::withdraw(haft.store.as_ref(), &haft.project)?;
+            if haft.common.json {
+                return show(haft, printer, config.as_ref());
+            }
             printer.line("no file of this project is trusted any longer");
             Ok(0)
         }
         (TrustCommand::Give, Some(config)) => {
             trust::give(&config, haft.store.as_ref(), &haft.project)?;
+            if haft.common.json {
+                return show(haft, printer, Some(&config));
+            }
             printer
                 .line(format!("{} is trusted as it is now; a change asks again", path.display()));
             Ok(0)
