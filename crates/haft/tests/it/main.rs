@@ -1,0 +1,23 @@
+//! The `haft` command as its users meet it: real processes, real files, a real terminal.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at what it did not expect"
+)]
+
+mod asks;
+mod batch;
+mod bounds;
+mod contract;
+mod mounts;
+mod policy;
+mod policy_tools;
+mod processes;
+mod questions;
+mod robustness;
+mod seat;
+mod surface;
+mod trust;
+mod world;

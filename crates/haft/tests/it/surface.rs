@@ -1,0 +1,243 @@
+//! What haft prints about itself: schemas, completions, pages, config, health.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, keys, todos};
+
+const TOOLS: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
+const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
+const COMMANDS: [&str; 11] = [
+    "call",
+    "tools",
+    "schema",
+    "policy",
+    "grants",
+    "sessions",
+    "config",
+    "trust",
+    "doctor",
+    "completions",
+    "man",
+];
+
+/// The name and the parameters of a definition in any form.
+fn parts(form: &str, definition: &Value) -> (String, Value) {
+    let (name, parameters) = match form {
+        "mcp" => (&definition["name"], &definition["inputSchema"]),
+        "openai" | "gemini" => (&definition["name"], &definition["parameters"]),
+        "openai-chat" => (&definition["function"]["name"], &definition["function"]["parameters"]),
+        "anthropic" => (&definition["name"], &definition["input_schema"]),
+        "json-schema" => (&definition["title"], definition),
+        other => panic!("no form {other}"),
+    };
+    (name.as_str().unwrap_or_else(|| panic!("{definition}")).to_owned(), parameters.clone())
+}
+
+/// Every keyword of a schema; names of properties are no keywords.
+fn keywords(schema: &Value, found: &mut Vec<String>) {
+    let Some(object) = schema.as_object() else { return };
+    for (key, value) in object {
+        found.push(key.clone());
+        match (key.as_str(), value) {
+            ("properties" | "$defs" | "patternProperties", Value::Object(named)) => {
+                named.values().for_each(|one| keywords(one, found));
+            }
+            (_, Value::Array(items)) => items.iter().for_each(|one| keywords(one, found)),
+            (_, other) => keywords(other, found),
+        }
+    }
+}
+
+#[test]
+fn the_schema_in_every_form_names_the_tools_in_order_without_references() {
+    let world = World::new();
+    for form in FORMS {
+        for strict in [&[][..], &["--strict"]] {
+            let mut args = vec!["schema", "--format", form];
+            args.extend(strict);
+            let text = world.haft(&args).run().done().stdout;
+            let definitions: Vec<Value> = serde_json::from_str(&text).unwrap();
+            let all: Vec<_> = definitions.iter().map(|one| parts(form, one)).collect();
+            let names: Vec<_> = all.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, TOOLS, "{form} {strict:?}");
+            for (name, parameters) in &all {
+                let mut found = Vec::new();
+                keywords(parameters, &mut found);
+                if form == "json-schema" {
+                    let title = found.iter().position(|key| key == "title").unwrap();
+                    found.remove(title);
+                }
+                for banned in ["$ref", "$defs", "title", "x-aliases", "x-value-aliases"] {
+                    assert!(!found.contains(&banned.to_owned()), "{form} {name}: {banned}");
+                }
+            }
+            assert_eq!(world.haft(&args).run().stdout, text, "twice the same");
+        }
+    }
+}
+
+#[test]
+fn strict_schemas_close_every_object_where_the_form_has_them() {
+    let world = World::new();
+    let args = ["schema", "--format", "openai", "--strict", "--json", "todowrite"];
+    let definitions = world.haft(&args).run().done().json();
+    assert_eq!(definitions.as_array().unwrap().len(), 1);
+    assert_eq!(definitions[0]["strict"], true);
+    let item = &definitions[0]["parameters"]["properties"]["todos"]["items"];
+    assert_eq!(item["additionalProperties"], false);
+    let properties = keys(&item["properties"]).len();
+    assert_eq!(item["required"].as_array().unwrap().len(), properties);
+}
+
+#[test]
+fn an_unknown_form_or_tool_is_a_usage_error_that_lists_the_choices() {
+    let world = World::new();
+    let ran = world.haft(&["schema", "--format", "yaml"]).run().coded(2);
+    assert_eq!(ran.stdout, "");
+    for form in FORMS {
+        assert!(ran.stderr.contains(form), "{}", ran.stderr);
+    }
+    let ran = world.haft(&["schema", "nope"]).run().coded(2);
+    assert!(ran.stderr.contains("todowrite, todoread"), "{}", ran.stderr);
+}
+
+#[test]
+fn completions_know_every_command() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let text = world.haft(&["completions", shell]).run().done().stdout;
+        for command in COMMANDS {
+            assert!(text.contains(command), "{shell}: {command}");
+        }
+    }
+    world.haft(&["completions", "cobol"]).run().coded(2);
+}
+
+#[test]
+fn bash_itself_understands_its_completions() {
+    let world = World::new();
+    let text = world.haft(&["completions", "bash"]).run().done().stdout;
+    let file = world.put("complete.bash", text);
+    let mut bash = std::process::Command::new("bash");
+    world.enclose(&mut bash);
+    let script = format!(
+        "source {file}; COMP_WORDS=(haft to); COMP_CWORD=1; _haft haft to haft; echo ${{COMPREPLY[@]}}"
+    );
+    let output = bash.args(["--norc", "-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "tools\n", "{output:?}");
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let world = World::new();
+    let main = world.haft(&["man"]).run().done().stdout;
+    assert!(main.contains(".TH haft 1"), "{main}");
+    for command in COMMANDS {
+        let page = world.haft(&["man", command]).run().done().stdout;
+        assert!(page.contains(".SH NAME"), "{command}: {page}");
+        assert!(page.contains(&format!("haft\\-{command}")), "{command}: {page}");
+    }
+    world.haft(&["man", "nope"]).run().coded(2);
+}
+
+#[test]
+fn help_exists_for_every_command_and_tells_the_exit_codes() {
+    let world = World::new();
+    let main = world.haft(&["--help"]).run().done().stdout;
+    for command in COMMANDS {
+        assert!(main.contains(&format!("\n  {command} ")), "{command}: {main}");
+        let help = world.haft(&[command, "--help"]).run().done().stdout;
+        assert!(help.contains(&format!("Usage: haft {command}")), "{help}");
+        let first = help.lines().next().unwrap();
+        assert!(first.len() > 5 && !first.starts_with("Usage"), "{command}: {first}");
+    }
+    for (group, commands) in [
+        ("policy", &["explain", "check", "simulate"][..]),
+        ("grants", &["list", "revoke"]),
+        ("sessions", &["list", "show"]),
+        ("config", &["show", "schema"]),
+        ("trust", &["show", "give", "withdraw"]),
+    ] {
+        for command in commands {
+            let help = world.haft(&[group, command, "--help"]).run().done().stdout;
+            assert!(help.contains(&format!("Usage: haft {group} {command}")), "{help}");
+        }
+    }
+    let call = world.haft(&["call", "--help"]).run().done().stdout;
+    assert!(call.contains("0 done, 1 tool error, 2 usage, 3 denied, 124 timeout, 130 cancelled"));
+    assert!(world.haft(&["--version"]).run().done().stdout.starts_with("haft "));
+}
+
+#[test]
+fn the_config_schema_is_a_json_schema_of_an_object() {
+    let text = World::new().haft(&["config", "schema"]).run().done().stdout;
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["type"], "object");
+    for key in ["permission", "limits", "features", "agent"] {
+        assert!(schema["properties"].get(key).is_some(), "{key}: {schema}");
+    }
+}
+
+#[test]
+fn config_show_tells_what_holds_and_where_it_comes_from() {
+    let world = World::new();
+    world.user_config("[permission]\nbash = \"deny\"\n[limits]\nlines = 9\n");
+    let shown = world.haft(&["config", "show", "--json"]).run().done().json();
+    assert_eq!(keys(&shown), ["root", "state", "files", "limits", "layers"]);
+    assert_eq!(shown["root"], world.path("work").to_str().unwrap());
+    assert_eq!(shown["limits"]["lines"], 9);
+    assert_eq!(shown["files"], json!([world.path("config/haft/config.toml")]));
+    assert_eq!(shown["layers"][0]["source"], "built-in");
+    assert_eq!(shown["layers"][1]["rules"][0]["action"], "deny");
+    let text = world.haft(&["config", "show"]).run().done().stdout;
+    assert!(text.contains("`bash * = deny`"), "{text}");
+}
+
+#[test]
+fn doctor_looks_at_everything_and_is_content() {
+    let world = World::new();
+    let findings = world.haft(&["doctor", "--json"]).run().done().json();
+    let findings = findings.as_array().unwrap();
+    let what: Vec<_> = findings.iter().map(|one| one["what"].as_str().unwrap()).collect();
+    assert_eq!(what, ["haft", "terminal", "workspace", "config", "rules", "store", "tools"]);
+    assert!(findings.iter().all(|one| one["state"] != "broken"), "{findings:?}");
+    assert!(findings.iter().all(|one| keys(one) == ["what", "state", "says"]));
+    world.user_config("[permission]\nbash = \"perhaps\"\n");
+    let ran = world.haft(&["doctor", "--json"]).run().coded(1);
+    let broken = ran.json().as_array().unwrap().last().unwrap().clone();
+    assert_eq!(broken["state"], "broken");
+    assert!(broken["says"].as_str().unwrap().contains("config.toml:2"), "{broken}");
+}
+
+#[test]
+fn sessions_are_listed_and_shown() {
+    let world = World::new();
+    assert_eq!(world.haft(&["sessions", "--json"]).run().done().json(), json!([]));
+    world.call("todowrite", &todos(&["x"]), &["--session", "one"]).done();
+    world.call("todoread", &json!({}), &["--session", "two"]).done();
+    let list = world.haft(&["sessions", "list", "--json"]).run().done().json();
+    let ids: Vec<_> = list.as_array().unwrap().iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, ["two", "one"], "the last used first");
+    assert_eq!(keys(&list[0]), ["id", "project", "agent", "created", "updated", "calls"]);
+    let shown = world.haft(&["sessions", "show", "one", "--json"]).run().done().json();
+    assert_eq!(keys(&shown), ["session", "calls"]);
+    assert_eq!(shown["calls"][0]["tool"], "todowrite");
+    assert_eq!(shown["calls"][0]["state"], "completed");
+    let ran = world.haft(&["sessions", "show", "three"]).run().coded(2);
+    assert!(ran.stderr.contains("no session `three`"), "{}", ran.stderr);
+    let other = world.put("other/file", "");
+    let dir = other.trim_end_matches("/file");
+    let list = world.haft(&["sessions", "list", "--json", "--dir", dir]).run().done().json();
+    assert_eq!(list, json!([]));
+}
+
+#[test]
+fn events_after_a_number_and_up_to_a_limit() {
+    let world = World::new();
+    world.call("todowrite", &todos(&["x"]), &["--session", "s"]).done();
+    let run = world.haft(&["sessions", "show", "s", "--events", "--after", "1", "--limit", "2"]);
+    let events = run.run().done().lines();
+    let numbers: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [2, 3]);
+}
