@@ -34,7 +34,7 @@ pub(crate) async fn run(
     Ok(exit_code(&settled.result))
 }
 
-/// Runs the call while printing events, if they are wanted, and heeding Ctrl-C.
+/// Runs the call while printing events, if they are wanted, and heeding Ctrl-C and a terminal that goes away.
 async fn execute(
     runtime: &Runtime,
     toolset: &Toolset,
@@ -45,6 +45,7 @@ async fn execute(
     let mut events = runtime.events(Some(call.session.clone()));
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     let mut work = std::pin::pin!(toolset.execute(call, cancel.clone()));
     let settled = loop {
         tokio::select! {
@@ -52,6 +53,7 @@ async fn execute(
             Some(delivery) = events.next(), if events_to.is_some() => print_event(events_to, &delivery)?,
             Some(()) = interrupt.recv() => cancel.cancel(),
             Some(()) = terminate.recv() => cancel.cancel(),
+            Some(()) = hangup.recv() => cancel.cancel(),
         }
     };
     while let Some(delivery) = events.try_next() {

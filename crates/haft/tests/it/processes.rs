@@ -117,7 +117,7 @@ fn terminal_states(events: &[Value]) -> Vec<&str> {
 
 #[test]
 fn a_signal_cancels_a_call_that_waits_for_permission() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let world = World::new();
         let policy = world.policy("[permission]\ntodowrite = \"ask\"\n");
         let list = todos(&["x"]).to_string();
