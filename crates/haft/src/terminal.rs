@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_runtime::permission::{PendingAsk, Reply};
 use haft_runtime::{Answer, BoxFuture, Host, Question};
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::oneshot;
 
 /// A host that asks at the terminal, if there is one.
@@ -68,6 +69,7 @@ impl Host for Terminal {
 }
 
 fn approve(tty: &mut Tty, ask: &PendingAsk) -> std::io::Result<Reply> {
+    tty.forget_typed()?;
     tty.say(&describe(ask))?;
     let always = if ask.ask.always.is_empty() { "" } else { ", a always" };
     loop {
@@ -161,6 +163,12 @@ impl Tty {
     fn say(&mut self, text: &str) -> std::io::Result<()> {
         self.output.write_all(text.as_bytes())?;
         self.output.flush()
+    }
+
+    /// What was typed before a question was shown is no answer to it.
+    fn forget_typed(&mut self) -> std::io::Result<()> {
+        self.input.consume(self.input.buffer().len());
+        Ok(tcflush(&self.output, QueueSelector::IFlush)?)
     }
 
     /// A line from the user; the end of input counts as an empty one.

@@ -69,6 +69,16 @@ fn an_answer_that_is_none_of_the_offered_is_asked_for_again() {
 }
 
 #[test]
+fn what_was_typed_before_the_question_is_no_answer_to_it() {
+    let world = World::new();
+    world.user_config(ASK);
+    let list = todos(&["x"]).to_string();
+    let seat = world.sit_having_typed("y\ny\n", &["call", "todowrite", &list, "--json"]);
+    let ran = seat.sees("[n] ").types("n").ends();
+    assert_eq!(ran.code, 3, "{ran:#?}");
+}
+
+#[test]
 fn feedback_reaches_the_model() {
     let world = World::new();
     let seat = asking(&world).types("f").sees("Tell the model: ").types("use a file instead");

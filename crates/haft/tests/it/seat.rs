@@ -29,20 +29,27 @@ pub(crate) struct Seat {
 impl World {
     /// Starts `haft` with input and errors at a terminal, and its results in a pipe.
     pub(crate) fn sit(&self, args: &[&str]) -> Seat {
-        self.sit_down(args, false)
+        self.sit_down(args, "", false)
+    }
+
+    /// The same, after this was typed there.
+    pub(crate) fn sit_having_typed(&self, typed: &str, args: &[&str]) -> Seat {
+        self.sit_down(args, typed, false)
     }
 
     /// Starts `haft` with everything at a terminal.
     pub(crate) fn sit_and_look(&self, args: &[&str]) -> Seat {
-        self.sit_down(args, true)
+        self.sit_down(args, "", true)
     }
 
-    fn sit_down(&self, args: &[&str], all: bool) -> Seat {
+    fn sit_down(&self, args: &[&str], typed: &str, all: bool) -> Seat {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let front = openpt(flags).unwrap();
         grantpt(&front).unwrap();
         unlockpt(&front).unwrap();
         let back: OwnedFd = ioctl_tiocgptpeer(&front, flags).unwrap();
+        let mut keyboard = File::from(front);
+        keyboard.write_all(typed.as_bytes()).unwrap();
         // A session of its own, so that this is the terminal the process belongs to.
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(env!("CARGO_BIN_EXE_haft")).args(args);
@@ -59,7 +66,6 @@ impl World {
                 text
             })
         });
-        let keyboard = File::from(front);
         let screen = watch(keyboard.try_clone().unwrap());
         Seat { child, keyboard, screen, shown: String::new(), stdout }
     }
