@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haft_runtime::permission::{PendingAsk, Reply};
 use haft_runtime::{Answer, BoxFuture, Host, Question};
 use rustix::termios::{QueueSelector, tcflush};
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
 
 /// A host that asks at the terminal, if there is one.
 #[derive(Clone)]
@@ -38,14 +38,17 @@ impl Terminal {
         &self,
         talk: impl FnOnce(&mut Tty) -> std::io::Result<T> + Send + 'static,
     ) -> Option<T> {
-        let tty = Arc::clone(self.tty.as_ref()?);
+        let mut tty = Arc::clone(self.tty.as_ref()?).lock_owned().await;
+        // The answer before ours may have settled this too: that is known when we come back.
+        tokio::task::yield_now().await;
         let (answer, answered) = oneshot::channel();
         std::thread::spawn(move || {
-            let mut tty = tty.lock().unwrap_or_else(PoisonError::into_inner);
-            // Whoever asked may be gone by now.
-            drop(answer.send(talk(&mut tty)));
+            let said = talk(&mut tty);
+            // Whoever asked may be gone by now. The turn ends where the answer is heeded.
+            drop(answer.send((said, tty)));
         });
-        answered.await.ok()?.ok()
+        let (said, _turn) = answered.await.ok()?;
+        said.ok()
     }
 }
 

@@ -140,6 +140,31 @@ fn a_denied_call_is_denied_without_a_question() {
 }
 
 #[test]
+fn a_no_in_a_batch_drops_what_else_was_about_to_be_asked() {
+    let world = World::new();
+    world.user_config("[permission]\ntodoread = \"ask\"\n");
+    let read = json!({ "tool": "todoread", "args": {} });
+    let calls = json!({ "calls": [read, read, read] }).to_string();
+    let seat = world.sit_and_look(&["call", "batch", &calls, "--jsonl"]);
+    let ran = seat.sees_times(3, "\"ask.opened\"").sees("[n] ").types("n").ends();
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(ran.stderr.contains("3 calls, 3 failed"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("wants to").count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn each_ask_of_a_batch_has_an_answer_of_its_own() {
+    let world = World::new();
+    world.user_config(ASK);
+    let write = |content: &str| json!({ "tool": "todowrite", "args": todos(&[content]) });
+    let calls = json!({ "calls": [write("one"), write("two")] }).to_string();
+    let seat = world.sit(&["call", "batch", &calls, "--json", "--session", "s"]);
+    let ran = seat.sees("[n] ").types("y").sees("y\r\n\r\ntodowrite wants").types("n").ends();
+    assert_eq!(ran.json()["title"], "2 calls, 1 failed", "{ran:#?}");
+    assert_eq!(world.todos("s"), ["one"]);
+}
+
+#[test]
 fn the_whole_ask_is_in_the_event_log() {
     let world = World::new();
     assert_eq!(asking(&world).types("f").sees("model: ").types("no").ends().code, 3);

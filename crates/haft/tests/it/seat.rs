@@ -88,8 +88,14 @@ fn watch(mut front: File) -> Receiver<Vec<u8>> {
 impl Seat {
     /// Waits until the terminal shows this.
     #[track_caller]
-    pub(crate) fn sees(mut self, text: &str) -> Self {
-        while !self.shown.contains(text) {
+    pub(crate) fn sees(self, text: &str) -> Self {
+        self.sees_times(1, text)
+    }
+
+    /// Waits until the terminal shows this so many times.
+    #[track_caller]
+    pub(crate) fn sees_times(mut self, times: usize, text: &str) -> Self {
+        while self.shown.matches(text).count() < times {
             match self.screen.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(error) => panic!("{text:?} is not shown ({error}), only: {}", self.shown),
