@@ -96,7 +96,7 @@ fn approve(tty: &mut Tty, ask: &PendingAsk) -> std::io::Result<Reply> {
 pub(crate) fn describe(ask: &PendingAsk) -> String {
     let mut text = format!("\n{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
     for effect in &ask.ask.effects {
-        text.push_str(&format!("  {} {}\n", effect.key, plain(&effect.value)));
+        text.push_str(&format!("  {} {}\n", plain(&effect.key), plain(&effect.value)));
         if let Some(why) = &effect.unproven {
             text.push_str(&format!("    not fully understood: {}\n", plain(why)));
         }
@@ -150,7 +150,7 @@ fn chosen(question: &Question, reply: &str) -> Vec<String> {
 pub(crate) fn plain(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
     };
     let escape = |c: char| if hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
@@ -208,8 +208,8 @@ mod tests {
     #[test]
     fn a_prompt_cannot_be_forged_by_what_it_shows() {
         assert_eq!(
-            plain("a\u{1b}[2K\rb\u{202e}c\u{e0041}"),
-            "a\\u{1b}[2K\\u{d}b\\u{202e}c\\u{e0041}"
+            plain("a\u{1b}[2K\rb\u{202e}c\u{e0041}\u{2028}"),
+            "a\\u{1b}[2K\\u{d}b\\u{202e}c\\u{e0041}\\u{2028}"
         );
         assert_eq!(plain("naïve 日本"), "naïve 日本");
         assert_eq!(plain_text("a\tb\r\nc\n\rd\n"), "a\tb\nc\n\\u{d}d\n");
