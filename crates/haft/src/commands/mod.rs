@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
-use anyhow::anyhow;
+use std::io::{ErrorKind, Read};
+
+use anyhow::{anyhow, bail};
 
 use crate::args::{Command, Common, ConfigCommand};
 use crate::environment::Environment;
@@ -19,6 +21,9 @@ mod schema;
 mod sessions;
 mod tools;
 mod trust;
+
+/// More than any call needs, and less than would hurt the machine.
+const MOST_INPUT: u64 = 64 * 1024 * 1024;
 
 /// Runs a command; the answer is the exit code.
 pub(crate) async fn run(
@@ -64,8 +69,14 @@ fn arguments(given: String) -> anyhow::Result<String> {
     if given != "-" {
         return Ok(given);
     }
-    std::io::read_to_string(std::io::stdin()).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => anyhow!("standard input is not UTF-8 text"),
+    let mut text = String::new();
+    let read = std::io::stdin().take(MOST_INPUT + 1).read_to_string(&mut text);
+    read.map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => anyhow!("standard input is not UTF-8 text"),
         _ => anyhow!("standard input cannot be read: {error}"),
-    })
+    })?;
+    if text.len() as u64 > MOST_INPUT {
+        bail!("standard input has more than 64 MiB; no call takes so much");
+    }
+    Ok(text)
 }

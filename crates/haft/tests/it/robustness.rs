@@ -126,6 +126,17 @@ fn a_missing_or_wrong_workspace_is_a_usage_error() {
 }
 
 #[test]
+fn input_without_an_end_is_refused() {
+    let world = World::new();
+    let zero = fs_err::File::open("/dev/zero").unwrap();
+    let mut run = world.haft(&["call", "todowrite", "-"]);
+    run.command.stdin(zero.into_file()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = Ran::from(run.command.output().unwrap()).coded(2);
+    assert!(ran.stderr.contains("more than 64 MiB"), "{}", ran.stderr);
+    assert_eq!(world.sessions(), 0);
+}
+
+#[test]
 fn a_current_directory_that_is_gone_is_told_as_such() {
     let world = World::new();
     let mut command = Command::new("sh");
