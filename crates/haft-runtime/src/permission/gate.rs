@@ -154,6 +154,8 @@ impl Gate {
         let by = match how {
             Closed::Covered | Closed::Answered(Reply::Once) => return Ok(()),
             Closed::Answered(Reply::Always) => {
+                // At once: nobody is to be asked meanwhile what this very answer covers.
+                self.release_covered_by(pending);
                 self.grant(pending).await?;
                 self.release(&pending.session).await;
                 return Ok(());
@@ -196,7 +198,19 @@ impl Gate {
         }
     }
 
-    /// Lets go the waiting asks of a session that are covered by now.
+    /// Lets go the waiting asks of a session that the *always* given to one of them covers.
+    fn release_covered_by(&self, answered: &PendingAsk) {
+        self.close(Closed::Covered, |waiting| {
+            let covered = |effect| {
+                let mut always = answered.ask.always.iter();
+                always.any(|one| waiting.policy.grant_covers(&one.key, &one.pattern, effect))
+            };
+            let mut effects = waiting.pending.ask.effects.iter();
+            waiting.pending.session == answered.session && effects.all(covered)
+        });
+    }
+
+    /// Lets go the waiting asks of a session that all grants together cover by now.
     async fn release(&self, session: &SessionId) {
         // If the grants cannot be read, the others go on waiting for an answer of their own.
         let Ok(grants) = self.grants().await else { return };
