@@ -153,6 +153,20 @@ fn a_no_in_a_batch_drops_what_else_was_about_to_be_asked() {
 }
 
 #[test]
+fn an_always_in_a_batch_covers_what_else_was_about_to_be_asked() {
+    let world = World::new();
+    world.user_config("[permission]\ntodoread = \"ask\"\n");
+    let read = json!({ "tool": "todoread", "args": {} });
+    let calls = json!({ "calls": [read, read, read] }).to_string();
+    let seat = world.sit_and_look(&["call", "batch", &calls, "--jsonl"]);
+    let ran = seat.sees_times(3, "\"ask.opened\"").sees("[n] ").types("a").ends();
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(ran.stderr.contains("\"title\":\"3 calls\""), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("wants to").count(), 1, "{}", ran.stderr);
+    assert_eq!(grants(&world).len(), 1);
+}
+
+#[test]
 fn each_ask_of_a_batch_has_an_answer_of_its_own() {
     let world = World::new();
     world.user_config(ASK);

@@ -84,7 +84,11 @@ fn a_store_whose_process_was_killed_opens_again_with_all_that_was_acknowledged()
     }
     let events = world.events("s");
     let numbers: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
-    assert!(numbers.is_sorted_by(|a, b| a < b));
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    for call in world.calls("s") {
+        let own = events.iter().filter(|event| event["call"] == call["id"]).cloned();
+        assert!(terminal_states(&own.collect::<Vec<_>>()).len() <= 1, "{call}");
+    }
     let list = world.haft(&["sessions", "list", "--json"]).run().done().json();
     assert_eq!(list[0]["id"], "s");
     world.haft(&["doctor"]).run().done();
