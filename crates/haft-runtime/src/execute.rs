@@ -184,8 +184,12 @@ impl Toolset {
     /// # Errors
     /// As the call itself would fail before its first effect.
     pub async fn explain(&self, call: &Call) -> Result<Explanation, ToolError> {
-        let prepared = self.check(call)?;
-        let effects = prepared.effects(&Context::rehearsal(self, call)).await?;
+        let effects = match self.check(call) {
+            Ok(prepared) => prepared.effects(&Context::rehearsal(self, call)).await?,
+            // Hidden, because all that it could do is denied.
+            Err(ToolError::Denied(denial)) => vec![denial.effect],
+            Err(error) => return Err(error),
+        };
         self.runtime().gate().explain(self.policy(), &effects).await
     }
 

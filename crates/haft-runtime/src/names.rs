@@ -16,6 +16,11 @@ pub(crate) fn title(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Whether two names are the same but for case, punctuation and what a host puts before them.
+pub(crate) fn are_same(id: &str, name: &str) -> bool {
+    plain(id) == plain(without_host(name))
+}
+
 /// The one known tool that `name` must mean: the same but for case and punctuation, an alias, or one letter off.
 ///
 /// Where more than one could be meant, none is. A name that belongs to a tool that was left out means
@@ -26,7 +31,7 @@ pub(crate) fn meant<'a>(
     mut left_out: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let wanted = plain(without_host(name));
-    if left_out.any(|id| plain(id) == wanted) {
+    if left_out.any(|id| are_same(id, name)) {
         return None;
     }
     let (mut same, mut near) = (Vec::new(), Vec::new());

@@ -12,7 +12,7 @@ use crate::audience::Audience;
 use crate::context::InitContext;
 use crate::error::InitError;
 use crate::names;
-use crate::permission::Policy;
+use crate::permission::{Denial, DeniedBy, Effect, Policy};
 use crate::tool::{BoxFuture, DynTool, Tool};
 use crate::toolset::{Built, LeftOut, Shown};
 use crate::visible::plain;
@@ -118,11 +118,16 @@ impl Entry {
     }
 
     /// Why the tool is not for this audience.
-    fn refused(&self, audience: &Audience, policy: &Policy) -> Option<String> {
+    fn refused(&self, audience: &Audience, policy: &Policy) -> Option<LeftOut> {
+        let id = self.id.clone();
         if let Some(rule) = policy.hides(&self.permission) {
-            return Some(format!("denied by the rule {rule}"));
+            let reason = format!("denied by the rule {rule}");
+            let effect = Effect::using(self.permission.clone(), "*");
+            let denied = Some(Denial { effect, rule: Some(rule), by: DeniedBy::Rule });
+            return Some(LeftOut { id, reason, denied });
         }
-        (self.offered)(audience).err()
+        let reason = (self.offered)(audience).err()?;
+        Some(LeftOut { id, reason, denied: None })
     }
 
     /// Builds the tool. Whatever goes wrong in it is its own affair.
@@ -156,8 +161,11 @@ impl Plan {
             let (entry, refused) = (entry.clone(), entry.refused(cx.audience, &policy));
             async move {
                 match refused {
-                    Some(reason) => Err((entry.id, reason, false)),
-                    None => entry.build(cx).await.map_err(|reason| (entry.id, reason, true)),
+                    Some(left_out) => Err((left_out, false)),
+                    None => entry
+                        .build(cx)
+                        .await
+                        .map_err(|reason| (LeftOut { id: entry.id, reason, denied: None }, true)),
                 }
             }
         };
@@ -165,9 +173,9 @@ impl Plan {
         for built in join_all(self.entries.iter().map(build)).await {
             match built {
                 Ok(tool) => drop(shown.insert(tool.id().to_owned(), tool)),
-                Err((id, reason, broken)) => {
+                Err((tool, broken)) => {
                     failed |= broken;
-                    left_out.push(LeftOut { id, reason });
+                    left_out.push(tool);
                 }
             }
         }

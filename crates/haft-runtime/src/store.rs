@@ -36,6 +36,12 @@ pub trait Store: Send + Sync + 'static {
     /// If the store fails.
     fn sessions(&self, project: Option<&str>, limit: usize) -> Result<Vec<Session>, StoreError>;
 
+    /// Forgets a session with its calls, events, documents and kept outputs; `false` if there is none.
+    ///
+    /// # Errors
+    /// If the store fails; then nothing is forgotten.
+    fn forget_session(&self, id: &SessionId) -> Result<bool, StoreError>;
+
     /// Numbers the drafts in order, logs those that [`Draft::is_kept`], and brings the records of
     /// their calls up to date: all of it or nothing.
     ///

@@ -13,7 +13,7 @@ use crate::hook::Hooks;
 use crate::life::Life;
 use crate::lower::Definition;
 use crate::names;
-use crate::permission::Policy;
+use crate::permission::{Denial, Policy};
 use crate::runtime::Runtime;
 use crate::schema::Schema;
 use crate::tool::{DynTool, Traits};
@@ -44,6 +44,9 @@ pub struct LeftOut {
     pub id: String,
     /// For the operator.
     pub reason: String,
+    /// The rule that denies all of its permission, if that is why.
+    #[serde(skip)]
+    pub denied: Option<Denial>,
 }
 
 /// A tool that was shown, with its schema.
@@ -166,6 +169,7 @@ impl Toolset {
     ) -> Result<(Arc<Shown>, Arguments), ToolError> {
         match (self.resolve(name, life), &self.inner.fallback) {
             (Ok(shown), _) => Ok((shown, args)),
+            (Err(denied @ ToolError::Denied(_)), _) => Err(denied),
             (Err(unknown), None) => Err(unknown),
             (Err(_), Some(fallback)) if fallback.id() == name => Ok((Arc::clone(fallback), args)),
             (Err(unknown), Some(fallback)) => {
@@ -179,6 +183,10 @@ impl Toolset {
     pub(crate) fn resolve(&self, name: &str, life: &Life) -> Result<Arc<Shown>, ToolError> {
         if let Some(shown) = self.inner.shown.get(name) {
             return Ok(Arc::clone(shown));
+        }
+        let hidden = self.inner.left_out.iter().find(|tool| names::are_same(&tool.id, name));
+        if let Some(denial) = hidden.and_then(|tool| tool.denied.clone()) {
+            return Err(Box::new(denial).into());
         }
         let Some(shown) = self.meant_by(name) else {
             return Err(ToolError::unknown(name, self.names()));

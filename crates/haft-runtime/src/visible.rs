@@ -5,7 +5,8 @@
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{200b}'..='\u{200f}'
+            '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
             | '\u{feff}'
@@ -21,6 +22,7 @@ pub fn plain(text: &str) -> String {
 /// The text with its lines and tabs, and everything else that is hidden written out.
 #[must_use]
 pub fn plain_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
     text.chars().fold(String::with_capacity(text.len()), |shown, c| push(shown, c, true))
 }
 
@@ -43,7 +45,7 @@ mod tests {
             plain("a\u{1b}[2K\rb\u{202e}c\u{e0041}\n"),
             "a\\u{1b}[2K\\rb\\u{202e}c\\u{e0041}\\n"
         );
-        assert_eq!(plain_lines("a\tb\n\u{9b}2J"), "a\tb\n\\u{9b}2J");
+        assert_eq!(plain_lines("a\tb\r\n\u{9b}2J\r"), "a\tb\n\\u{9b}2J\\r");
         assert_eq!(plain("naïve 日本 👍"), "naïve 日本 👍");
     }
 }

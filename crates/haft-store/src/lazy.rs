@@ -16,7 +16,8 @@ use crate::{Options, SqliteStore};
 /// If that fails, whoever used it gets the error, and the next use tries again.
 #[derive(Debug)]
 pub struct LazyStore {
-    dir: PathBuf,
+    /// None if there is no place for it.
+    dir: Option<PathBuf>,
     options: Options,
     opened: OnceLock<SqliteStore>,
     opening: Mutex<()>,
@@ -25,7 +26,13 @@ pub struct LazyStore {
 impl LazyStore {
     /// Remembers where the store is; touches nothing.
     pub fn new(dir: impl Into<PathBuf>, options: Options) -> Self {
-        Self { dir: dir.into(), options, opened: OnceLock::new(), opening: Mutex::new(()) }
+        Self { dir: Some(dir.into()), ..Self::nowhere(options) }
+    }
+
+    /// A store that fails whenever it is used, because there is no place for it.
+    #[must_use]
+    pub fn nowhere(options: Options) -> Self {
+        Self { dir: None, options, opened: OnceLock::new(), opening: Mutex::new(()) }
     }
 
     fn store(&self) -> Result<&SqliteStore, StoreError> {
@@ -37,7 +44,12 @@ impl LazyStore {
         if let Some(store) = self.opened.get() {
             return Ok(store);
         }
-        let store = SqliteStore::open(&self.dir, self.options)?;
+        let Some(dir) = &self.dir else {
+            return Err(StoreError::failed(
+                "there is no place for haft's state; set HOME or XDG_STATE_HOME to an absolute path",
+            ));
+        };
+        let store = SqliteStore::open(dir, self.options)?;
         Ok(self.opened.get_or_init(|| store))
     }
 }
@@ -53,6 +65,10 @@ impl Store for LazyStore {
 
     fn sessions(&self, project: Option<&str>, limit: usize) -> Result<Vec<Session>, StoreError> {
         self.store()?.sessions(project, limit)
+    }
+
+    fn forget_session(&self, id: &SessionId) -> Result<bool, StoreError> {
+        self.store()?.forget_session(id)
     }
 
     fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError> {

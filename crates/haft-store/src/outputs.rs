@@ -25,6 +25,8 @@ const FIND: &str = "SELECT session, call, bytes, created FROM outputs WHERE file
 const ALL: &str = "SELECT file FROM outputs";
 
 /// Whether anything is too old or too much, from one index.
+const FORGET_OF: &str = "DELETE FROM outputs WHERE session = ?1 RETURNING file";
+
 const IS_DUE: &str = "
     SELECT coalesce(min(created) < ?1 OR sum(bytes) > ?2, FALSE) FROM outputs";
 
@@ -96,6 +98,19 @@ impl Outputs {
             let mut rows = statement.query([file])?;
             rows.next()?.map(|row| kept(path, row)).transpose()
         })
+    }
+
+    /// Removes what one session left behind.
+    pub(crate) fn remove_those_of(
+        &self,
+        database: &Database,
+        session: &SessionId,
+    ) -> Result<(), StoreError> {
+        let files = database.write("forget the session's outputs", |connection| {
+            let mut statement = connection.prepare_cached(FORGET_OF)?;
+            statement.query_and_then([session.as_str()], |row| Ok(row.get(0)?))?.collect()
+        });
+        files.map(|files: Vec<String>| self.remove(&files))
     }
 
     /// Enforces the limits if they are exceeded and nobody is writing. Nobody waits for this, and

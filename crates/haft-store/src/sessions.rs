@@ -45,6 +45,26 @@ pub(crate) fn open(database: &Database, new: &NewSession) -> Result<Session, Sto
     })
 }
 
+/// What belongs to a session, in an order in which nothing points at what is gone.
+const FORGET: [&str; 4] = [
+    "DELETE FROM calls WHERE session = (SELECT n FROM sessions WHERE id = ?1)",
+    "DELETE FROM events WHERE key IN (
+        SELECT key FROM events JOIN sessions
+        ON key > (n << 32) AND key <= (n << 32 | 0xffffffff) WHERE id = ?1)",
+    "DELETE FROM documents WHERE scope = 'session' AND owner = ?1",
+    "DELETE FROM sessions WHERE id = ?1",
+];
+
+pub(crate) fn forget(database: &Database, id: &SessionId) -> Result<bool, StoreError> {
+    database.write("forget the session", |connection| {
+        let mut last = 0;
+        for step in FORGET {
+            last = connection.prepare_cached(step)?.execute([id.as_str()])?;
+        }
+        Ok(last > 0)
+    })
+}
+
 pub(crate) fn get(database: &Database, id: &SessionId) -> Result<Option<Session>, StoreError> {
     database.read("read the session", |connection| find(connection, id))
 }

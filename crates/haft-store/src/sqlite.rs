@@ -77,6 +77,12 @@ impl Store for SqliteStore {
         sessions::list(&self.database, project, limit)
     }
 
+    fn forget_session(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let forgotten = sessions::forget(&self.database, id)?;
+        self.outputs.remove_those_of(&self.database, id)?;
+        Ok(forgotten)
+    }
+
     fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError> {
         events::append(&self.database, drafts)
     }

@@ -33,7 +33,7 @@ pub(crate) struct Common {
     /// Allow everything that no rule denies, but for haft's own files and git's hooks and config
     #[arg(long, global = true)]
     pub(crate) allow_all: bool,
-    /// More rules, from a TOML file with a [permission] table
+    /// More rules, from a TOML file with a `[permission]` table
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// Print one JSON object
@@ -171,6 +171,15 @@ pub(crate) enum SessionsCommand {
         /// How many at most
         #[arg(long, default_value_t = 1000)]
         limit: usize,
+    },
+    /// Forget sessions with their calls, events, todos and kept outputs
+    Forget {
+        /// Their ids
+        #[arg(value_parser = SessionId::parse, required_unless_present = "older_than")]
+        ids: Vec<SessionId>,
+        /// Those of this project in which nothing happened for so many days
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u16>,
     },
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Environment {
     pub(crate) stdout_is_terminal: bool,
     /// Whether a person can be asked.
     pub(crate) stderr_is_terminal: bool,
-    /// Whether colours are wanted.
+    /// Whether colours are wanted, where a terminal shows them.
     pub(crate) colour: bool,
 }
 
@@ -44,7 +44,7 @@ impl Environment {
             managed_config: PathBuf::from("/etc/haft/managed.toml"),
             stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
-            colour: stdout_is_terminal && !dumb && !no_colour,
+            colour: !dumb && !no_colour,
             home,
         })
     }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::Parser;
 
+use haft_runtime::plain_lines;
 mod args;
 mod commands;
 mod config;
@@ -20,7 +21,6 @@ mod trust;
 use args::Cli;
 use environment::Environment;
 use print::Printer;
-use terminal::plain_text;
 
 /// What the shell is told when the command line, or a file it names, cannot be used.
 const USAGE: u8 = 2;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            let says = plain_text(&format!("haft: {error:#}"));
+            let says = plain_lines(&format!("haft: {error:#}"));
             Printer { colour: false, lost: &lost }.note(says);
             ExitCode::from(USAGE)
         }
@@ -44,7 +44,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, lost: &Cell<Option<ErrorKind>>) -> anyhow::Result<u8> {
     let environment = Environment::read()?;
-    let printer = Printer { colour: environment.colour, lost };
+    let colour = environment.colour && environment.stdout_is_terminal;
+    let printer = Printer { colour, lost };
     let work = commands::run(cli.command, environment, cli.common, printer);
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

@@ -8,7 +8,8 @@ use anyhow::{Context, bail};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
-    AgentId, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, Toolset,
+    AgentId, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, ToolError,
+    Toolset,
 };
 use haft_store::{LazyStore, Options};
 
@@ -33,18 +34,18 @@ pub(crate) struct Haft {
     pub(crate) warnings: Vec<String>,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
-    pub(crate) state_dir: PathBuf,
 }
 
 impl Haft {
     pub(crate) fn open(environment: Environment, common: Common) -> anyhow::Result<Self> {
         let root = environment.workspace(common.dir.as_deref())?;
         let project = root.to_string_lossy().into_owned();
-        let state_dir = environment.state_dir.clone().context(
-            "there is no place for haft's state: set HOME or XDG_STATE_HOME to an absolute path",
-        )?;
         let mut configs = find_configs(&environment, &root)?;
-        let store = Arc::new(LazyStore::new(&state_dir, store_options(&configs)));
+        let options = store_options(&configs);
+        let store = Arc::new(match &environment.state_dir {
+            Some(dir) => LazyStore::new(dir, options),
+            None => LazyStore::nowhere(options),
+        });
         let policy_file = find_policy(&environment, &common)?;
         let mut warnings = unknown_keys(configs.iter().chain(&policy_file));
         warnings.extend(policy_file.as_ref().and_then(no_rules));
@@ -52,17 +53,7 @@ impl Haft {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
         known_agent(&common.agent, &configs)?;
-        Ok(Self {
-            environment,
-            common,
-            root,
-            project,
-            configs,
-            policy_file,
-            warnings,
-            store,
-            state_dir,
-        })
+        Ok(Self { environment, common, root, project, configs, policy_file, warnings, store })
     }
 
     /// The rules in force for the agent of this command.
@@ -103,7 +94,7 @@ impl Haft {
     }
 
     /// The session of this command: the named one, or a new one.
-    pub(crate) async fn session(&self, runtime: &Runtime) -> anyhow::Result<SessionId> {
+    pub(crate) async fn session(&self, runtime: &Runtime) -> Result<SessionId, ToolError> {
         let id = self.common.session.clone().unwrap_or_else(SessionId::fresh);
         let project = self.project.clone();
         let agent = self.common.agent.clone();
@@ -141,7 +132,8 @@ impl Haft {
         for nested in ["*/.git", "*/.git/config", "*/.git/hooks", "*/.git/hooks/*"] {
             protected.push(Protected::new("edit", [nested]));
         }
-        let dirs = [self.environment.config_dir.as_deref(), Some(&self.state_dir)];
+        let Environment { config_dir, state_dir, .. } = &self.environment;
+        let dirs = [config_dir.as_deref(), state_dir.as_deref()];
         let managed = self.environment.managed_config.parent();
         for dir in dirs.into_iter().chain([managed]).flatten() {
             protected.push(Protected::new("edit", [everything_in(dir).as_str()]));

@@ -62,6 +62,10 @@ impl Store for Memory {
         Ok(Vec::new())
     }
 
+    fn forget_session(&self, _: &SessionId) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError> {
         assert!(!Self::next(&self.panics), "told to");
         let refused = self.refuses_ends.load(Ordering::SeqCst)

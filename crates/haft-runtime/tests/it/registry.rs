@@ -101,10 +101,12 @@ async fn a_tool_that_was_not_shown_cannot_be_called_by_any_name() {
     let policy = rules(&[("*", "*", Action::Allow), ("obey", "*", Action::Deny)]);
     let world = World::with(|builder| builder.policy(policy)).await;
     assert!(world.toolset.left_out()[0].reason.contains("`obey * = deny`"));
-    for name in ["obey", "Obey", "follow", "obeyy"] {
+    for (name, kind) in
+        [("obey", "denied"), ("Obey", "denied"), ("follow", "unknown"), ("obeyy", "unknown")]
+    {
         let call = Call::new(world.session.clone(), name, json!({ "what": "say" }));
         let settled = world.toolset.execute(call, CancellationToken::new()).await;
-        assert_eq!(settled.result.unwrap_err().kind(), "unknown", "{name}");
+        assert_eq!(settled.result.unwrap_err().kind(), kind, "{name}");
     }
 }
 

@@ -379,3 +379,28 @@ fn a_session_without_a_project_is_returned_as_it_is() {
     let other = NewSession { parent: None, ..new_session("ses_a", "") };
     assert_eq!(store.open_session(&other).unwrap(), created);
 }
+
+#[test]
+fn a_session_that_is_forgotten_leaves_nothing_and_takes_no_other_with_it() {
+    let (_dir, store) = store();
+    let mut kept = Vec::new();
+    for name in ["ses_a", "ses_b"] {
+        store.append(&[draft(name, pending("call_1")), draft(name, noted(json!(1)))]).unwrap();
+        let scope = Scope::Session(session(name));
+        store.update_document(&scope, "todos", &mut |_| Ok(json!([name]))).unwrap();
+        kept.push(store.keep(&session(name), &call("call_1"), "long").unwrap().path);
+    }
+    assert!(store.forget_session(&session("ses_a")).unwrap());
+    assert!(!store.forget_session(&session("ses_a")).unwrap());
+    assert_eq!(store.session(&session("ses_a")).unwrap(), None);
+    assert_eq!(store.events(&session("ses_a"), 0, 10).unwrap(), []);
+    assert_eq!(store.calls(&session("ses_a"), 10).unwrap(), []);
+    assert_eq!(store.document(&Scope::Session(session("ses_a")), "todos").unwrap(), None);
+    assert!(!kept[0].exists() && kept[1].exists());
+    assert_eq!(store.events(&session("ses_b"), 0, 10).unwrap().len(), 2);
+    assert_eq!(
+        store.document(&Scope::Session(session("ses_b")), "todos").unwrap(),
+        Some(json!(["ses_b"]))
+    );
+    assert_eq!(store.append(&[draft("ses_a", pending("call_1"))]).unwrap(), [1], "its id is free");
+}

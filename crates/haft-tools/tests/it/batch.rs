@@ -66,7 +66,7 @@ async fn a_tool_that_was_hidden_stays_hidden_inside_a_batch() {
     let rules = "[permission]\n\"*\" = \"allow\"\ntodowrite = \"deny\"\n";
     let world = World::ruled(rules, Reply::Unattended).await;
     let message = world.error("batch", json!({ "calls": [write("one")] }), "invalid_params").await;
-    assert!(message.contains("there is no tool `todowrite`"), "{message}");
+    assert!(message.contains("not allowed: todowrite"), "{message}");
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ impl Host for Scripted {
 }
 
 pub(crate) struct World {
-    pub(crate) dir: tempfile::TempDir,
+    dir: Arc<tempfile::TempDir>,
     pub(crate) toolset: Toolset,
     pub(crate) session: SessionId,
     pub(crate) host: Scripted,
@@ -59,6 +59,22 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         fs_err::create_dir(dir.path().join("workspace")).unwrap();
         fs_err::write(dir.path().join("workspace/a.txt"), "alpha\n").unwrap();
+        Self::on(Arc::new(dir), rules, reply, answers).await
+    }
+
+    /// The same workspace, store and session under the rules that come with the tools.
+    pub(crate) async fn reopened(&self) -> Self {
+        let dir = Arc::clone(&self.dir);
+        let again = Self::on(dir, haft_tools::DEFAULT_RULES, Reply::Unattended, None).await;
+        Self { session: self.session.clone(), ..again }
+    }
+
+    async fn on(
+        dir: Arc<tempfile::TempDir>,
+        rules: &str,
+        reply: Reply,
+        answers: Option<Vec<Answer>>,
+    ) -> Self {
         let host = Scripted { reply, answers, asked: Arc::default(), questions: Arc::default() };
         let layer = rules_file::parse(rules, LayerKind::User, "rules", &Expand::nothing()).unwrap();
         let store = SqliteStore::open(&dir.path().join("state"), Options::default()).unwrap();

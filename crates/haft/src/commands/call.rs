@@ -1,7 +1,10 @@
 //! `haft call`: one tool call, from its arguments to an exit code.
 
 use anstyle::AnsiColor;
-use haft_runtime::{Arguments, Call, Delivery, Runtime, Settled, ToolError, Toolset};
+use haft_runtime::{
+    Arguments, Call, CallId, Delivery, Metadata, Runtime, Settled, ToolError, Toolset, plain,
+    plain_lines,
+};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -9,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::arguments;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::terminal::{Terminal, plain, plain_text};
+use crate::terminal::Terminal;
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -20,8 +23,13 @@ pub(crate) async fn run(
     let runtime = haft.runtime(Terminal::find(haft.environment.stderr_is_terminal))?;
     let toolset = haft.toolset(&runtime).await?;
     let args = Arguments::Text(arguments(args)?);
-    let call = Call::new(haft.session(&runtime).await?, tool, args);
-    let settled = execute(&runtime, &toolset, call, haft.common.jsonl.then_some(printer)).await?;
+    let settled = match haft.session(&runtime).await {
+        Ok(session) => {
+            let call = Call::new(session, tool, args);
+            execute(&runtime, &toolset, call, haft.common.jsonl.then_some(printer)).await?
+        }
+        Err(error) => unopened(tool, error),
+    };
     if haft.common.json {
         printer.json(&settled.to_json())?;
     } else if haft.common.jsonl {
@@ -32,6 +40,12 @@ pub(crate) async fn run(
         show(&settled, haft, printer);
     }
     Ok(exit_code(&settled.result))
+}
+
+/// A call that cannot be recorded is not made; whoever made it gets an answer all the same.
+fn unopened(tool: String, error: ToolError) -> Settled {
+    let result = Err(ToolError::caused("the session cannot be opened, so nothing was run", error));
+    Settled { call: CallId::fresh(), tool, result, metadata: Metadata::new() }
 }
 
 /// Runs the call while printing events, if they are wanted, and heeding Ctrl-C and a terminal that goes away.
@@ -88,7 +102,7 @@ fn show(settled: &Settled, haft: &Haft, printer: Printer<'_>) {
             }
             let text = output.output.trim_end_matches('\n');
             if haft.environment.stdout_is_terminal {
-                printer.line(plain_text(text));
+                printer.line(plain_lines(text));
             } else {
                 printer.line(text);
             }
@@ -103,7 +117,8 @@ fn show(settled: &Settled, haft: &Haft, printer: Printer<'_>) {
             }
         }
         Err(_) => {
-            let mark = printer.paint(AnsiColor::Red, "✗");
+            let colour = haft.environment.colour && haft.environment.stderr_is_terminal;
+            let mark = Printer { colour, ..printer }.paint(AnsiColor::Red, "✗");
             printer.note(format!("{mark} {}", settled.text()));
         }
     }

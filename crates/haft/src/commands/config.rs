@@ -23,7 +23,7 @@ pub(crate) fn show(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
         let files: Vec<_> = haft.configs.iter().map(|config| &config.path).collect();
         printer.json(&json!({
             "root": haft.root,
-            "state": haft.state_dir,
+            "state": haft.environment.state_dir,
             "files": files,
             "limits": { "lines": limits.lines, "bytes": limits.bytes },
             "layers": layers,
@@ -31,7 +31,9 @@ pub(crate) fn show(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
         return Ok(0);
     }
     printer.line(format!("workspace  {}", haft.root.display()));
-    printer.line(format!("state      {}", haft.state_dir.display()));
+    let state = haft.environment.state_dir.as_ref();
+    let state = state.map_or_else(|| "nowhere".to_owned(), |dir| dir.display().to_string());
+    printer.line(format!("state      {state}"));
     for config in &haft.configs {
         printer.line(format!("config     {} ({})", config.path.display(), kind(config)));
     }

@@ -1,5 +1,7 @@
 //! `haft doctor`: what works here, what does not, and what to do about it.
 
+use std::path::Path;
+
 use haft_runtime::permission::check;
 use haft_runtime::{Headless, Store};
 use serde::Serialize;
@@ -75,8 +77,8 @@ fn rules(haft: &Haft) -> Finding {
 fn store(haft: &Haft) -> Finding {
     match haft.store.sessions(None, usize::MAX) {
         Ok(sessions) => {
-            let place = haft.state_dir.display();
-            fine("store", format!("{place}: {} sessions", sessions.len()))
+            let place = haft.environment.state_dir.as_deref().unwrap_or(Path::new("nowhere"));
+            fine("store", format!("{}: {} sessions", place.display(), sessions.len()))
         }
         Err(error) => broken("store", error.to_string()),
     }

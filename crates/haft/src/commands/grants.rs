@@ -1,12 +1,11 @@
 //! `haft grants`: standing answers, and taking them back.
 
-use haft_runtime::Store;
+use haft_runtime::{Store, plain};
 use serde_json::json;
 
 use crate::args::GrantsCommand;
 use crate::open::Haft;
 use crate::print::{Printer, columns};
-use crate::terminal::plain;
 
 pub(crate) fn run(
     haft: &Haft,
@@ -17,18 +16,19 @@ pub(crate) fn run(
         None => list(haft, printer, false),
         Some(GrantsCommand::List { all }) => list(haft, printer, all),
         Some(GrantsCommand::Revoke { ids }) => {
-            let mut missing = false;
+            let mut revoked = Vec::new();
+            let mut unknown = Vec::new();
             for id in ids {
-                let revoked = haft.store.revoke_grant(&id)?;
-                missing |= !revoked;
-                let says = if revoked { "revoked" } else { "there is no such grant" };
-                if haft.common.json {
-                    printer.json(&json!({ "id": id, "revoked": revoked }))?;
-                } else {
-                    printer.line(format!("{id}: {says}"));
-                }
+                if haft.store.revoke_grant(&id)? { revoked.push(id) } else { unknown.push(id) }
             }
-            Ok(u8::from(missing))
+            let code = u8::from(!unknown.is_empty());
+            if haft.common.json {
+                printer.json(&json!({ "revoked": revoked, "unknown": unknown }))?;
+                return Ok(code);
+            }
+            revoked.iter().for_each(|id| printer.line(format!("{id}: revoked")));
+            unknown.iter().for_each(|id| printer.line(format!("{id}: there is no such grant")));
+            Ok(code)
         }
     }
 }

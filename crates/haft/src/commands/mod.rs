@@ -8,7 +8,7 @@ use crate::args::{Command, Common, ConfigCommand};
 use crate::environment::Environment;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::terminal::plain;
+use haft_runtime::plain;
 
 mod call;
 mod completions;
@@ -57,7 +57,10 @@ pub(crate) async fn run(
         }
         Command::Config(ConfigCommand::Show) => config::show(&open(environment, common)?, printer),
         Command::Config(ConfigCommand::Schema) => config::schema(printer),
-        Command::Trust { command } => trust::run(&open(environment, common)?, printer, command),
+        // It says itself what the others warn about.
+        Command::Trust { command } => {
+            trust::run(&Haft::open(environment, common)?, printer, command)
+        }
         Command::Doctor => doctor::run(environment, common, printer).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),

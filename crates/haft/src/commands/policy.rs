@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use haft_runtime::permission::{Action, Explanation, check};
 use haft_runtime::{
-    Arguments, Call, CallRecord, CallState, Headless, SessionId, Store, ToolError, Toolset,
+    Arguments, Call, CallRecord, CallState, Headless, SessionId, Store, ToolError, plain,
+    plain_lines,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use super::arguments;
 use crate::args::PolicyCommand;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::terminal::{plain, plain_text};
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -37,7 +37,7 @@ async fn explain(
     let runtime = haft.runtime(Headless)?;
     let toolset = haft.toolset(&runtime).await?;
     let call = Call::new(session(haft), tool, Arguments::Text(arguments(args)?));
-    let explanation = match judge(&toolset, &call).await {
+    let explanation = match toolset.explain(&call).await {
         Ok(explanation) => explanation,
         Err(error) => return refused(haft, printer, &error),
     };
@@ -49,28 +49,13 @@ async fn explain(
     Ok(0)
 }
 
-/// What today's rules make of a call; an error where it would not get as far as them.
-async fn judge(toolset: &Toolset, call: &Call) -> Result<Explanation, ToolError> {
-    if let Some(hidden) = toolset.left_out().iter().find(|left_out| left_out.id == call.tool) {
-        let reason = format!("{} is not offered: {}", hidden.id, hidden.reason);
-        return Ok(Explanation { decision: Action::Deny, effects: Vec::new(), reason });
-    }
-    let available = toolset.names();
-    // A tool that is not there is stood in for by one that is not listed, and needs no permission.
-    let answers = toolset.check(call)?;
-    if !available.iter().any(|name| name == answers.tool()) {
-        return Err(ToolError::Unknown { tool: call.tool.clone(), available });
-    }
-    toolset.explain(call).await
-}
-
 /// A call that nobody would run, whatever the rules say.
 fn refused(haft: &Haft, printer: Printer<'_>, error: &ToolError) -> anyhow::Result<u8> {
     let reason = error.to_string();
     if haft.common.json {
         printer.json(&json!({ "decision": Action::Deny, "effects": [], "reason": reason }))?;
     } else {
-        printer.note(plain_text(&reason));
+        printer.note(plain_lines(&reason));
     }
     Ok(1)
 }
@@ -132,7 +117,7 @@ async fn simulate(haft: &Haft, printer: Printer<'_>, replay: Option<&Path>) -> a
     let (total, mut flips) = (recorded.len(), Vec::new());
     for Recorded { tool, args, allowed } in recorded {
         let call = Call::new(session(haft), tool.clone(), Arguments::Parsed(args.clone()));
-        let Ok(Explanation { decision: now, reason, .. }) = judge(&toolset, &call).await else {
+        let Ok(Explanation { decision: now, reason, .. }) = toolset.explain(&call).await else {
             continue;
         };
         let flipped = allowed.is_none_or(|allowed| allowed != (now == Action::Allow));

@@ -1,13 +1,13 @@
 //! `haft sessions`: what was done, session by session.
 
 use anyhow::bail;
-use haft_runtime::{CallRecord, CallState, Session, SessionId, Store};
+use haft_runtime::{CallRecord, CallState, Session, SessionId, Store, plain};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::args::SessionsCommand;
 use crate::open::Haft;
 use crate::print::{Printer, columns};
-use crate::terminal::plain;
 
 pub(crate) fn run(
     haft: &Haft,
@@ -18,12 +18,18 @@ pub(crate) fn run(
         SessionsCommand::List { all, limit } => list(haft, printer, all, limit),
         SessionsCommand::Show { id, events: false, limit, .. } => show(haft, printer, &id, limit),
         SessionsCommand::Show { id, events: true, after, limit } => {
-            find(haft, &id)?;
-            for event in haft.store.events(&id, after, limit)? {
+            let session = find(haft, &id)?;
+            let events = haft.store.events(&id, after, limit)?;
+            if haft.common.json {
+                printer.json(&json!({ "session": session, "events": events }))?;
+                return Ok(0);
+            }
+            for event in events {
                 printer.json(&event)?;
             }
             Ok(0)
         }
+        SessionsCommand::Forget { ids, older_than } => forget(haft, printer, ids, older_than),
     }
 }
 
@@ -60,6 +66,32 @@ fn show(haft: &Haft, printer: Printer<'_>, id: &SessionId, limit: usize) -> anyh
     let rows: Vec<Vec<String>> = calls.iter().map(call_row).collect();
     columns(&rows).into_iter().for_each(|line| printer.line(line));
     Ok(0)
+}
+
+fn forget(
+    haft: &Haft,
+    printer: Printer<'_>,
+    mut ids: Vec<SessionId>,
+    older_than: Option<u16>,
+) -> anyhow::Result<u8> {
+    if let Some(days) = older_than {
+        let oldest = Timestamp::now() - SignedDuration::from_hours(24 * i64::from(days));
+        let sessions = haft.store.sessions(Some(&haft.project), usize::MAX)?.into_iter();
+        ids.extend(sessions.filter(|session| session.updated < oldest).map(|session| session.id));
+    }
+    let mut forgotten = Vec::new();
+    let mut unknown = Vec::new();
+    for id in ids {
+        if haft.store.forget_session(&id)? { forgotten.push(id) } else { unknown.push(id) }
+    }
+    let code = u8::from(!unknown.is_empty());
+    if haft.common.json {
+        printer.json(&json!({ "forgotten": forgotten, "unknown": unknown }))?;
+        return Ok(code);
+    }
+    unknown.iter().for_each(|id| printer.line(format!("{id}: there is no such session")));
+    printer.line(format!("{} sessions forgotten", forgotten.len()));
+    Ok(code)
 }
 
 fn call_row(call: &CallRecord) -> Vec<String> {

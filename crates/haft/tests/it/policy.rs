@@ -116,8 +116,8 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
     assert!(text.contains("todowrite: not offered: denied by the rule"), "{text}");
 
     let flags = ["--policy", &policy, "--session", "s"];
-    let ran = world.call("todowrite", &todos(&["x"]), &flags).coded(1);
-    assert_eq!(ran.kind(), "unknown");
+    let ran = world.call("todowrite", &todos(&["x"]), &flags).coded(3);
+    assert!(ran.message().contains(&format!("{policy}:2")), "{}", ran.message());
     assert_eq!(world.todos("s"), Vec::<String>::new());
     let schema = world.haft(&["schema", "--policy", &policy, "--json"]).run().done().json();
     let names: Vec<_> = schema.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();

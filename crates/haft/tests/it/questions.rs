@@ -68,7 +68,7 @@ fn escape_sequences_in_a_question_are_shown_not_obeyed() {
         "options": [{ "label": nasty, "description": nasty }, { "label": "b" }] }] });
     let seat = world.sit(&["call", "question", &ask.to_string(), "--json"]);
     let ran = seat.sees("of your own: ").types("2").ends();
-    assert!(ran.stderr.contains("sure?\\u{1b}[2K\\u{d}\\u{7}\\u{202e}"), "{:?}", ran.stderr);
+    assert!(ran.stderr.contains("sure?\\u{1b}[2K\\r\\u{7}\\u{202e}"), "{:?}", ran.stderr);
     assert!(!ran.stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{:?}", ran.stderr);
 }
 

@@ -241,3 +241,28 @@ fn events_after_a_number_and_up_to_a_limit() {
     let numbers: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [2, 3]);
 }
+
+#[test]
+fn a_session_can_be_forgotten() {
+    let world = World::new();
+    world.call("todowrite", &todos(&["x"]), &["--session", "gone"]).done();
+    world.call("todowrite", &todos(&["y"]), &["--session", "kept"]).done();
+    let ran = world.haft(&["sessions", "forget", "gone", "absent", "--json"]).run().coded(1);
+    assert_eq!(ran.json(), json!({ "forgotten": ["gone"], "unknown": ["absent"] }));
+    assert_eq!(world.todos("gone"), Vec::<String>::new());
+    assert_eq!(world.todos("kept"), ["y"]);
+    let ran = world.haft(&["sessions", "forget", "--older-than", "1", "--json"]).run().done();
+    assert_eq!(ran.json()["forgotten"], json!([]), "nothing is that old");
+    let ran = world.haft(&["sessions", "forget", "--older-than", "0", "--json"]).run().done();
+    assert_eq!(ran.json()["forgotten"].as_array().unwrap().len(), 2);
+    world.haft(&["sessions", "forget"]).run().coded(2);
+}
+
+#[test]
+fn the_log_of_a_session_is_one_object_or_a_line_for_each_event() {
+    let world = World::new();
+    world.call("todoread", &json!({}), &["--session", "s"]).done();
+    let lines = world.haft(&["sessions", "show", "s", "--events"]).run().done().lines();
+    let object = world.haft(&["sessions", "show", "s", "--events", "--json"]).run().done().json();
+    assert_eq!(object["events"].as_array().unwrap(), &lines);
+}

@@ -71,7 +71,7 @@ fn deny_and_ask_of_an_untrusted_file_hold() {
     );
     world.call("todowrite", &todos(&["x"]), &["--allow-all"]).coded(3);
     world.project_config("[permission]\nbash = \"allow\"\ntodowrite = \"deny\"\n");
-    assert_eq!(world.call("todowrite", &todos(&["x"]), &[]).coded(1).kind(), "unknown");
+    assert_eq!(world.call("todowrite", &todos(&["x"]), &[]).coded(3).kind(), "denied");
 }
 
 #[test]
