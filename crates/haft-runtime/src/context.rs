@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::audience::Audience;
 use crate::bound::Limits;
-use crate::documents::Documents;
+use crate::documents::{Documents, blocking};
 use crate::error::ToolError;
 use crate::event::EventKind;
 use crate::execute::{Call, Prepared};
@@ -21,6 +22,7 @@ use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
 use crate::output::{Metadata, Output};
 use crate::permission::{Ask, Effect};
+use crate::store::KeptOutput;
 use crate::toolset::Toolset;
 
 /// What a tool can see while it is built for one agent.
@@ -158,6 +160,16 @@ impl Context {
             answers = self.toolset.runtime().host().question(questions) => answers,
             () = self.cancel.cancelled() => None,
         }
+    }
+
+    /// The kept output whose file this is, if it is one of ours and still there: reading it needs no ask.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn kept(&self, path: &Path) -> Result<Option<KeptOutput>, ToolError> {
+        let Some(store) = self.toolset.runtime().store().cloned() else { return Ok(None) };
+        let path = path.to_owned();
+        blocking(move || store.kept(&path)).await
     }
 
     /// Tells listeners of something that is not the call's own progress, such as `file.edited`.

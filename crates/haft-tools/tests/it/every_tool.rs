@@ -161,3 +161,60 @@ async fn definitions_change_only_on_purpose() {
         path.display()
     );
 }
+
+#[test]
+fn the_rules_that_come_with_the_tools_ask_for_secrets_and_for_nothing_else() {
+    use haft_runtime::permission::rules_file::{self, Expand};
+    use haft_runtime::permission::{Action, Effect, EffectKind, LayerKind, Policy};
+    let rules = haft_tools::DEFAULT_RULES;
+    let layer =
+        rules_file::parse(rules, LayerKind::BuiltIn, "built-in", &Expand::nothing()).unwrap();
+    let policy = Policy::new(vec![layer]);
+    let read = |path: &str| {
+        let root = std::path::Path::new("/project");
+        policy.decide(&Effect::on_path(EffectKind::Read, &root.join(path), root)).action
+    };
+    let secrets = [
+        ".env",
+        "a/.env",
+        ".env.local",
+        "a/b/.env.production",
+        "prod.env",
+        ".envrc",
+        "deploy/key.pem",
+        "id_rsa",
+        "home/.ssh/config",
+        "x/.aws/credentials",
+        ".npmrc",
+        "a/.netrc",
+        "terraform.tfstate",
+        "gcp-credentials.json",
+    ];
+    for path in secrets {
+        assert_eq!(read(path), Action::Ask, "{path}");
+    }
+    for path in [
+        "src/main.rs",
+        ".env.example",
+        "a/.env.sample",
+        "environment.rs",
+        "keys.rs",
+        "id_rsa.pub",
+        ".envoy/x",
+    ] {
+        assert_eq!(read(path), Action::Allow, "{path}");
+    }
+    let edit = Effect::on_path(
+        EffectKind::Write,
+        std::path::Path::new("/project/a"),
+        std::path::Path::new("/project"),
+    );
+    for effect in [
+        edit,
+        Effect::run("ls"),
+        Effect::connect("https://example.org"),
+        Effect::using("anything", "*"),
+    ] {
+        assert_eq!(policy.decide(&effect).action, Action::Ask, "{effect:?}");
+    }
+}
