@@ -3,7 +3,9 @@
 use haft_runtime::Registry;
 
 mod batch;
+mod files;
 mod invalid;
+mod list;
 mod question;
 mod todoread;
 mod todos;
@@ -15,6 +17,7 @@ pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
 /// Adds every tool, in the order in which models are shown them.
 pub fn register(registry: &mut Registry) {
     registry
+        .tool::<list::List>()
         .tool::<todowrite::TodoWrite>()
         .tool::<todoread::TodoRead>()
         .tool::<question::AskUser>()

@@ -12,6 +12,7 @@ use haft_runtime::{
     Toolset,
 };
 use haft_store::{LazyStore, Options};
+use haft_workspace::Workspace;
 
 use crate::args::Common;
 use crate::config::{self, Loaded};
@@ -79,8 +80,12 @@ impl Haft {
     pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
+        let home = self.environment.home.clone();
+        let workspace = Workspace::open(&self.root, home)
+            .with_context(|| format!("{} cannot be opened", self.root.display()))?;
         let runtime = Runtime::builder(&self.project)
             .registry(registry)
+            .share(Arc::new(workspace))
             .policy(self.policy()?)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)

@@ -15,6 +15,7 @@ fn samples() -> Vec<(&'static str, Value)> {
     let question =
         json!({ "question": "Which?", "header": "Which", "options": [option("a"), option("b")] });
     vec![
+        ("list", json!({ "path": ".", "ignore": ["*.log"], "depth": 2 })),
         ("todowrite", json!({ "todos": todos })),
         ("todoread", json!({})),
         ("question", json!({ "questions": [question] })),
@@ -93,6 +94,9 @@ async fn a_wrong_value_anywhere_is_refused_and_named() {
     for (tool, sample) in samples() {
         for property in sample.as_object().unwrap().keys() {
             for wrong in [json!(true), json!(7), json!({ "a": 1 }), json!([7]), huge.clone()] {
+                if wrong.is_number() && sample[property].is_number() {
+                    continue;
+                }
                 let mut args = sample.clone();
                 args[property] = wrong.clone();
                 let message = world.error(tool, args, "invalid_params").await;

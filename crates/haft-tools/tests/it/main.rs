@@ -9,6 +9,7 @@
 mod batch;
 mod every_tool;
 mod invalid;
+mod list;
 mod question;
 mod tidy;
 mod todoread;

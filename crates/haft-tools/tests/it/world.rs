@@ -10,6 +10,7 @@ use haft_runtime::{
     Runtime, SessionId, Toolset,
 };
 use haft_store::{Options, SqliteStore};
+use haft_workspace::Workspace;
 use serde_json::Value;
 
 /// Answers as it was told to, and remembers what it was asked.
@@ -78,10 +79,12 @@ impl World {
         let host = Scripted { reply, answers, asked: Arc::default(), questions: Arc::default() };
         let layer = rules_file::parse(rules, LayerKind::User, "rules", &Expand::nothing()).unwrap();
         let store = SqliteStore::open(&dir.path().join("state"), Options::default()).unwrap();
+        let workspace = Workspace::open(&dir.path().join("workspace"), None).unwrap();
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
         let runtime = Runtime::builder(dir.path().join("workspace").to_string_lossy())
             .registry(registry)
+            .share(Arc::new(workspace))
             .policy(Policy::new(vec![layer]))
             .host(host.clone())
             .store(Arc::new(store))
@@ -93,6 +96,13 @@ impl World {
 
     pub(crate) fn workspace(&self) -> std::path::PathBuf {
         self.dir.path().join("workspace")
+    }
+
+    /// Puts a file into the workspace.
+    pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.workspace().join(path);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, content).unwrap();
     }
 
     pub(crate) fn prepare(&self, tool: &str, args: Value) -> Call {

@@ -1,0 +1,69 @@
+//! What the file tools share: the workspace, and what reading a place amounts to.
+
+use std::sync::Arc;
+
+use haft_runtime::permission::{Effect, EffectKind};
+use haft_runtime::{Context, InitContext, InitError, ToolError};
+use haft_workspace::Workspace;
+use haft_workspace::open::OpenError;
+use haft_workspace::path::Place;
+
+/// A tool's way to files.
+pub(crate) struct Files {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+impl Files {
+    pub(crate) fn open(cx: &InitContext<'_>) -> Result<Self, InitError> {
+        let workspace = cx.shared::<Workspace>();
+        let workspace =
+            workspace.ok_or_else(|| InitError::new("files need a workspace to be in"))?;
+        Ok(Self { workspace })
+    }
+
+    /// Where a path leads that the model wrote.
+    pub(crate) async fn locate(&self, given: &str) -> Result<Place, ToolError> {
+        let given = given.to_owned();
+        self.blocking(move |workspace| workspace.locate(&given)).await?.map_err(failed)
+    }
+
+    /// What reading a place amounts to. Our own kept outputs have been asked about when they were made.
+    pub(crate) async fn reading(
+        &self,
+        place: &Place,
+        cx: &Context,
+    ) -> Result<Vec<Effect>, ToolError> {
+        if place.inside.is_none() && cx.kept(&place.path).await?.is_some() {
+            return Ok(Vec::new());
+        }
+        let on = |kind| Effect::on_path(kind, &place.path, self.workspace.root());
+        let external = place.inside.is_none().then(|| on(EffectKind::External));
+        Ok(external.into_iter().chain([on(EffectKind::Read)]).collect())
+    }
+
+    /// What to say of something that cannot be opened; of what is missing, with what may have been meant.
+    pub(crate) fn explain(workspace: &Workspace, place: &Place, error: OpenError) -> ToolError {
+        if !matches!(error, OpenError::Missing { .. }) {
+            return failed(error);
+        }
+        match workspace.similar(place, &|| false).as_slice() {
+            [] => failed(error),
+            similar => ToolError::failed(format!("{error}; did you mean {}?", similar.join(", "))),
+        }
+    }
+
+    /// Runs what touches the disk on a thread that may wait for it.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Workspace) -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let workspace = Arc::clone(&self.workspace);
+        let done = tokio::task::spawn_blocking(move || work(&workspace)).await;
+        done.map_err(|error| ToolError::caused("the disk did not answer", error))
+    }
+}
+
+/// An error whose own words are what the model should read.
+pub(crate) fn failed(error: impl std::error::Error) -> ToolError {
+    ToolError::failed(error.to_string())
+}

@@ -1,0 +1,249 @@
+//! What is in a folder: names in one order, what the ignore rules leave out, and bounded whatever its size.
+
+use std::collections::BinaryHeap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use ignore::WalkBuilder;
+use ignore::overrides::{Override, OverrideBuilder};
+
+use crate::open::OpenError;
+use crate::path::Place;
+use crate::{Workspace, percent};
+
+/// Ignore files of our own, beside those of git and ripgrep.
+const OWN_IGNORE: &str = ".haftignore";
+/// Never shown: it is git's, not the project's.
+const NEVER: &str = ".git";
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// What kind of thing it is; folders come first.
+    pub kind: EntryKind,
+    /// Its name, byte for byte.
+    pub name: OsString,
+}
+
+/// What kind of thing a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A folder.
+    Folder,
+    /// A file.
+    File,
+    /// A link, and where it points.
+    Link(OsString),
+    /// A pipe, socket or device.
+    Special,
+}
+
+/// What is in a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Children {
+    /// The first names in order, folders before files.
+    pub entries: Vec<Entry>,
+    /// How many there are in all, without the ignored ones.
+    pub total: usize,
+    /// How many the ignore rules leave out.
+    pub ignored: usize,
+}
+
+/// Which names to leave out, beside what ignore files say.
+#[derive(Debug, Clone)]
+pub struct Without(Override);
+
+impl Without {
+    /// Leaves out what matches one of these globs, seen from `root`.
+    ///
+    /// # Errors
+    /// If a glob cannot be read; the message quotes it.
+    pub fn globs<'a>(
+        root: &Path,
+        globs: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, String> {
+        let mut builder = OverrideBuilder::new(root);
+        for glob in globs {
+            // In this crate's language an override without `!` is a whitelist.
+            let negated = format!("!{}", glob.trim_start_matches('!'));
+            builder.add(&negated).map_err(|error| error.to_string())?;
+        }
+        builder.build().map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl Workspace {
+    /// Lists a folder: at most `keep` entries, the first in order; counts are exact.
+    ///
+    /// # Errors
+    /// If it is not a folder, or cannot be read, or was swapped for another while it was read.
+    pub fn children(
+        &self,
+        place: &Place,
+        without: Option<&Without>,
+        keep: usize,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Children, OpenError> {
+        let before = self.open_place(place)?.metadata;
+        let children = read(&place.path, without, keep, cancelled)
+            .map_err(|source| OpenError::Io { path: place.path.clone(), source })?;
+        let after = self.open_place(place)?.metadata;
+        if is_same(&before, &after) {
+            Ok(children)
+        } else {
+            Err(OpenError::Swapped { path: place.path.clone() })
+        }
+    }
+}
+
+fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+fn read(
+    folder: &Path,
+    without: Option<&Without>,
+    keep: usize,
+    cancelled: &dyn Fn() -> bool,
+) -> io::Result<Children> {
+    let mut walk = WalkBuilder::new(folder);
+    walk.max_depth(Some(1))
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false)
+        .add_custom_ignore_filename(OWN_IGNORE)
+        .filter_entry(|entry| entry.file_name() != NEVER);
+    if let Some(Without(overrides)) = without {
+        walk.overrides(overrides.clone());
+    }
+    // The largest is on top, and goes when a smaller one comes: memory stays within `keep`.
+    let mut first = BinaryHeap::new();
+    let mut total = 0;
+    for found in walk.build().skip(1) {
+        if cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let Ok(found) = found else { continue };
+        total += 1;
+        first.push(entry(&found));
+        if first.len() > keep {
+            first.pop();
+        }
+    }
+    let mut all = 0;
+    for found in fs_err::read_dir(folder)? {
+        if cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        all += usize::from(found.is_ok_and(|found| found.file_name() != NEVER));
+    }
+    let ignored = all.saturating_sub(total);
+    Ok(Children { entries: first.into_sorted_vec(), total, ignored })
+}
+
+fn entry(found: &ignore::DirEntry) -> Entry {
+    let name = found.file_name().to_owned();
+    let kind = match found.file_type() {
+        Some(kind) if kind.is_dir() => EntryKind::Folder,
+        Some(kind) if kind.is_file() => EntryKind::File,
+        Some(kind) if kind.is_symlink() => {
+            let target = fs_err::read_link(found.path()).unwrap_or_default();
+            EntryKind::Link(target.into_os_string())
+        }
+        _ => EntryKind::Special,
+    };
+    Entry { kind, name }
+}
+
+/// A name as a model can write it back: itself, or as a URL where it holds what text cannot.
+#[must_use]
+pub fn shown(folder: &Path, name: &OsStr) -> String {
+    match name.to_str() {
+        Some(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        _ => {
+            let plain: String =
+                name.to_string_lossy().chars().flat_map(char::escape_debug).collect();
+            format!("{plain} (file://{})", percent::encode(&folder.join(name)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn workspace(files: &[&str]) -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, "").unwrap();
+        }
+        let workspace = Workspace::open(dir.path(), None).unwrap();
+        (dir, workspace)
+    }
+
+    fn names(workspace: &Workspace, path: &str, without: Option<&Without>) -> (String, usize) {
+        let place = workspace.locate(path).unwrap();
+        let children = workspace.children(&place, without, 100, &|| false).unwrap();
+        let names: Vec<String> = children
+            .entries
+            .iter()
+            .map(|entry| entry.name.to_string_lossy().into_owned())
+            .collect();
+        (names.join(" "), children.ignored)
+    }
+
+    #[test]
+    fn folders_come_first_and_both_are_in_order() {
+        let (_dir, workspace) = workspace(&["b", "a", "z/x", "c/x", ".hidden"]);
+        assert_eq!(names(&workspace, ".", None), ("c z .hidden a b".to_owned(), 0));
+    }
+
+    #[test]
+    fn ignore_files_are_heeded_wherever_they_are_and_what_they_hide_is_counted() {
+        let (dir, workspace) =
+            workspace(&["target/x", "a.log", "keep.log", "src/a.rs", "src/b.tmp", ".git/config"]);
+        fs_err::write(dir.path().join(".gitignore"), "target\n*.log\n!keep.log\n").unwrap();
+        fs_err::write(dir.path().join("src/.haftignore"), "*.tmp\n").unwrap();
+        assert_eq!(names(&workspace, ".", None), ("src .gitignore keep.log".to_owned(), 2));
+        assert_eq!(names(&workspace, "src", None), (".haftignore a.rs".to_owned(), 1));
+        let without = Without::globs(dir.path(), ["*.rs"]).unwrap();
+        assert_eq!(names(&workspace, "src", Some(&without)), (".haftignore".to_owned(), 2));
+        assert!(Without::globs(dir.path(), ["a{"]).is_err());
+    }
+
+    #[test]
+    fn only_as_many_as_wanted_are_kept_and_all_are_counted() {
+        let files: Vec<String> = (0..500).map(|n| format!("{n:03}")).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let (_dir, workspace) = workspace(&files);
+        let place = workspace.locate(".").unwrap();
+        let children = workspace.children(&place, None, 3, &|| false).unwrap();
+        let names: Vec<_> =
+            children.entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
+        assert_eq!((names, children.total), (vec!["000", "001", "002"], 500));
+        let stopped = workspace.children(&place, None, 3, &|| true);
+        assert!(matches!(stopped, Err(OpenError::Io { .. })));
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_can_be_written_back_from_what_is_shown() {
+        let (dir, workspace) = workspace(&[]);
+        let name = OsStr::from_bytes(b"a\xff\nb");
+        fs_err::write(dir.path().join(name), "x").unwrap();
+        symlink("nowhere", dir.path().join("link")).unwrap();
+        let place = workspace.locate(".").unwrap();
+        let children = workspace.children(&place, None, 9, &|| false).unwrap();
+        assert_eq!(children.entries[1].kind, EntryKind::Link("nowhere".into()));
+        let shown = shown(workspace.root(), &children.entries[0].name);
+        assert!(!shown.contains('\n'), "{shown}");
+        let url = shown.split(" (").nth(1).unwrap().trim_end_matches(')');
+        assert!(workspace.locate(url).unwrap().exists, "{url}");
+    }
+}
