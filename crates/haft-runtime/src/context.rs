@@ -209,6 +209,12 @@ impl Context {
         Box::pin(self.toolset.execute(call, self.cancel.child_token())).await.result
     }
 
+    /// How much of this call's answer the model reads.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// The names this agent was shown.
     #[must_use]
     pub fn tools(&self) -> Vec<String> {

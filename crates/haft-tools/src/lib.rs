@@ -7,6 +7,7 @@ mod files;
 mod invalid;
 mod list;
 mod question;
+mod read;
 mod todoread;
 mod todos;
 mod todowrite;
@@ -17,6 +18,7 @@ pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
 /// Adds every tool, in the order in which models are shown them.
 pub fn register(registry: &mut Registry) {
     registry
+        .tool::<read::Read>()
         .tool::<list::List>()
         .tool::<todowrite::TodoWrite>()
         .tool::<todoread::TodoRead>()

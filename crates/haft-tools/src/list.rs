@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
-use haft_workspace::folder::{Entry, EntryKind, Without, shown};
+use haft_workspace::folder::{Entry, EntryKind, Wanted, Without, shown};
 use haft_workspace::open::OpenError;
 use haft_workspace::path::Place;
 use schemars::JsonSchema;
@@ -113,6 +113,7 @@ impl Tree {
     ) -> Result<Self, ToolError> {
         let globs = params.ignore.iter().flatten().map(String::as_str);
         let without = Without::globs(&place.path, globs).map_err(ToolError::failed)?;
+        let wanted = Wanted::NotIgnored(&without);
         let depth = params.depth.unwrap_or(DEPTH);
         let mut left_out = LeftOut::default();
         // Every folder waits with the way to it: positions from the root down.
@@ -120,7 +121,7 @@ impl Tree {
         let mut room = MOST;
         let mut root = Node::named(format!("{}/", place.shown()));
         while let Some((folder, way)) = waiting.pop_front() {
-            let children = match workspace.children(&folder, Some(&without), room, cancelled) {
+            let children = match workspace.children(&folder, wanted, room, cancelled) {
                 Ok(children) => children,
                 Err(_) if cancelled() => return Err(ToolError::cancelled()),
                 Err(error) if way.is_empty() => {

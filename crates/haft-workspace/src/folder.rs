@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 use std::ffi::{OsStr, OsString};
+use std::fs::FileType;
 use std::io;
 use std::path::Path;
 
@@ -73,6 +74,15 @@ impl Without {
     }
 }
 
+/// Which names of a folder are wanted.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'a> {
+    /// All of them, whatever ignore files say.
+    Everything,
+    /// What ignore files leave, and these globs.
+    NotIgnored(&'a Without),
+}
+
 impl Workspace {
     /// Lists a folder: at most `keep` entries, the first in order; counts are exact.
     ///
@@ -81,12 +91,12 @@ impl Workspace {
     pub fn children(
         &self,
         place: &Place,
-        without: Option<&Without>,
+        wanted: Wanted<'_>,
         keep: usize,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Children, OpenError> {
         let before = self.open_place(place)?.metadata;
-        let children = read(&place.path, without, keep, cancelled)
+        let children = read(&place.path, wanted, keep, cancelled)
             .map_err(|source| OpenError::Io { path: place.path.clone(), source })?;
         let after = self.open_place(place)?.metadata;
         if is_same(&before, &after) {
@@ -104,53 +114,78 @@ fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
 
 fn read(
     folder: &Path,
-    without: Option<&Without>,
+    wanted: Wanted<'_>,
     keep: usize,
     cancelled: &dyn Fn() -> bool,
 ) -> io::Result<Children> {
-    let mut walk = WalkBuilder::new(folder);
-    walk.max_depth(Some(1))
+    let mut first = First::new(keep);
+    let all = fs_err::read_dir(folder)?.filter_map(Result::ok);
+    let all = all.take_while(|_| !cancelled());
+    let (total, ignored) = match wanted {
+        Wanted::Everything => {
+            all.for_each(|found| first.push(entry(&found.path(), found.file_type().ok())));
+            (first.pushed, 0)
+        }
+        Wanted::NotIgnored(without) => {
+            let left = walk(folder, without).skip(1).filter_map(Result::ok);
+            let left = left.take_while(|_| !cancelled());
+            left.for_each(|found| first.push(entry(found.path(), found.file_type())));
+            let all = all.filter(|found| found.file_name() != NEVER).count();
+            (first.pushed, all.saturating_sub(first.pushed))
+        }
+    };
+    if cancelled() {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    Ok(Children { entries: first.into_entries(), total, ignored })
+}
+
+/// One level, by the rules of git, ripgrep and ourselves.
+fn walk(folder: &Path, without: &Without) -> ignore::Walk {
+    WalkBuilder::new(folder)
+        .max_depth(Some(1))
         .hidden(false)
         .require_git(false)
         .follow_links(false)
         .add_custom_ignore_filename(OWN_IGNORE)
-        .filter_entry(|entry| entry.file_name() != NEVER);
-    if let Some(Without(overrides)) = without {
-        walk.overrides(overrides.clone());
-    }
-    // The largest is on top, and goes when a smaller one comes: memory stays within `keep`.
-    let mut first = BinaryHeap::new();
-    let mut total = 0;
-    for found in walk.build().skip(1) {
-        if cancelled() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        let Ok(found) = found else { continue };
-        total += 1;
-        first.push(entry(&found));
-        if first.len() > keep {
-            first.pop();
-        }
-    }
-    let mut all = 0;
-    for found in fs_err::read_dir(folder)? {
-        if cancelled() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        all += usize::from(found.is_ok_and(|found| found.file_name() != NEVER));
-    }
-    let ignored = all.saturating_sub(total);
-    Ok(Children { entries: first.into_sorted_vec(), total, ignored })
+        .filter_entry(|entry| entry.file_name() != NEVER)
+        .overrides(without.0.clone())
+        .build()
 }
 
-fn entry(found: &ignore::DirEntry) -> Entry {
-    let name = found.file_name().to_owned();
-    let kind = match found.file_type() {
+/// The first entries in order. The last of them is on top, and goes when an earlier one comes, so that
+/// memory stays within `keep`.
+struct First {
+    heap: BinaryHeap<Entry>,
+    keep: usize,
+    pushed: usize,
+}
+
+impl First {
+    fn new(keep: usize) -> Self {
+        Self { heap: BinaryHeap::new(), keep, pushed: 0 }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.pushed += 1;
+        self.heap.push(entry);
+        if self.heap.len() > self.keep {
+            self.heap.pop();
+        }
+    }
+
+    fn into_entries(self) -> Vec<Entry> {
+        self.heap.into_sorted_vec()
+    }
+}
+
+fn entry(path: &Path, kind: Option<FileType>) -> Entry {
+    let name = path.file_name().unwrap_or_default().to_owned();
+    let kind = match kind {
         Some(kind) if kind.is_dir() => EntryKind::Folder,
         Some(kind) if kind.is_file() => EntryKind::File,
         Some(kind) if kind.is_symlink() => {
-            let target = fs_err::read_link(found.path()).unwrap_or_default();
-            EntryKind::Link(target.into_os_string())
+            EntryKind::Link(fs_err::read_link(path).unwrap_or_default().into_os_string())
         }
         _ => EntryKind::Special,
     };
@@ -188,9 +223,11 @@ mod tests {
         (dir, workspace)
     }
 
-    fn names(workspace: &Workspace, path: &str, without: Option<&Without>) -> (String, usize) {
+    fn names(workspace: &Workspace, path: &str, without: &[&str]) -> (String, usize) {
         let place = workspace.locate(path).unwrap();
-        let children = workspace.children(&place, without, 100, &|| false).unwrap();
+        let without = Without::globs(workspace.root(), without.iter().copied()).unwrap();
+        let wanted = Wanted::NotIgnored(&without);
+        let children = workspace.children(&place, wanted, 100, &|| false).unwrap();
         let names: Vec<String> = children
             .entries
             .iter()
@@ -202,7 +239,7 @@ mod tests {
     #[test]
     fn folders_come_first_and_both_are_in_order() {
         let (_dir, workspace) = workspace(&["b", "a", "z/x", "c/x", ".hidden"]);
-        assert_eq!(names(&workspace, ".", None), ("c z .hidden a b".to_owned(), 0));
+        assert_eq!(names(&workspace, ".", &[]), ("c z .hidden a b".to_owned(), 0));
     }
 
     #[test]
@@ -211,10 +248,9 @@ mod tests {
             workspace(&["target/x", "a.log", "keep.log", "src/a.rs", "src/b.tmp", ".git/config"]);
         fs_err::write(dir.path().join(".gitignore"), "target\n*.log\n!keep.log\n").unwrap();
         fs_err::write(dir.path().join("src/.haftignore"), "*.tmp\n").unwrap();
-        assert_eq!(names(&workspace, ".", None), ("src .gitignore keep.log".to_owned(), 2));
-        assert_eq!(names(&workspace, "src", None), (".haftignore a.rs".to_owned(), 1));
-        let without = Without::globs(dir.path(), ["*.rs"]).unwrap();
-        assert_eq!(names(&workspace, "src", Some(&without)), (".haftignore".to_owned(), 2));
+        assert_eq!(names(&workspace, ".", &[]), ("src .gitignore keep.log".to_owned(), 2));
+        assert_eq!(names(&workspace, "src", &[]), (".haftignore a.rs".to_owned(), 1));
+        assert_eq!(names(&workspace, "src", &["*.rs"]), (".haftignore".to_owned(), 2));
         assert!(Without::globs(dir.path(), ["a{"]).is_err());
     }
 
@@ -224,11 +260,11 @@ mod tests {
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         let (_dir, workspace) = workspace(&files);
         let place = workspace.locate(".").unwrap();
-        let children = workspace.children(&place, None, 3, &|| false).unwrap();
+        let children = workspace.children(&place, Wanted::Everything, 3, &|| false).unwrap();
         let names: Vec<_> =
             children.entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
         assert_eq!((names, children.total), (vec!["000", "001", "002"], 500));
-        let stopped = workspace.children(&place, None, 3, &|| true);
+        let stopped = workspace.children(&place, Wanted::Everything, 3, &|| true);
         assert!(matches!(stopped, Err(OpenError::Io { .. })));
     }
 
@@ -239,7 +275,7 @@ mod tests {
         fs_err::write(dir.path().join(name), "x").unwrap();
         symlink("nowhere", dir.path().join("link")).unwrap();
         let place = workspace.locate(".").unwrap();
-        let children = workspace.children(&place, None, 9, &|| false).unwrap();
+        let children = workspace.children(&place, Wanted::Everything, 9, &|| false).unwrap();
         assert_eq!(children.entries[1].kind, EntryKind::Link("nowhere".into()));
         let shown = shown(workspace.root(), &children.entries[0].name);
         assert!(!shown.contains('\n'), "{shown}");

@@ -1,4 +1,4 @@
-//! Files for coding agents: paths, identity, encodings, reading, walking.
+//! Files for coding agents: paths, identity, encodings, reading, atomic writing, walking.
 //!
 //! Everything starts with a [`Workspace`]: it turns what a model wrote into a [`path::Place`], and
 //! opens places so that nothing that was put there meanwhile is opened instead.
@@ -9,11 +9,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open as open_dir};
 
+pub mod block;
 pub mod folder;
+pub mod kind;
 pub mod open;
+pub mod page;
 pub mod path;
 mod percent;
+pub mod picture;
 mod similar;
+pub mod text;
+pub mod write;
 
 /// The folder an agent works in.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ fn samples() -> Vec<(&'static str, Value)> {
     let question =
         json!({ "question": "Which?", "header": "Which", "options": [option("a"), option("b")] });
     vec![
+        ("read", json!({ "file_path": "a.txt", "offset": 1, "limit": 2, "mode": "slice" })),
         ("list", json!({ "path": ".", "ignore": ["*.log"], "depth": 2 })),
         ("todowrite", json!({ "todos": todos })),
         ("todoread", json!({})),

@@ -11,6 +11,7 @@ mod every_tool;
 mod invalid;
 mod list;
 mod question;
+mod read;
 mod tidy;
 mod todoread;
 mod todowrite;

@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, reason = "a bench that cannot set itself up has nothing to say")]
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
+mod files;
 mod measure;
 mod permission;
 mod pipeline;
@@ -15,8 +16,12 @@ use measure::Row;
 
 type Area = (&'static str, fn() -> Vec<Row>);
 
-const AREAS: [Area; 3] =
-    [("pipeline", pipeline::rows), ("permission", permission::rows), ("start", start::rows)];
+const AREAS: [Area; 4] = [
+    ("pipeline", pipeline::rows),
+    ("permission", permission::rows),
+    ("files", files::rows),
+    ("start", start::rows),
+];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();

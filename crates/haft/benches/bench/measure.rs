@@ -24,12 +24,12 @@ impl Row {
 
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text =
-        format!("{:<58} {:>11} {:>11} {:>7} {:>7}\n", "", "figure", "floor", "ratio", "bound");
+        format!("{:<64} {:>11} {:>11} {:>7} {:>7}\n", "", "figure", "floor", "ratio", "bound");
     for row in rows {
         let (figure, floor) = (micros(row.figure), micros(row.floor));
         let mark = if row.holds() { "" } else { "  OVER" };
         text.push_str(&format!(
-            "{:<58} {figure:>11} {floor:>11} {:>7.2} {:>7.2}{mark}\n",
+            "{:<64} {figure:>11} {floor:>11} {:>7.2} {:>7.2}{mark}\n",
             row.name,
             row.ratio(),
             row.bound

@@ -1,0 +1,150 @@
+//! `read`: a file as a model can read it.
+
+use haft_runtime::permission::{Ask, Effect};
+use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
+use haft_workspace::Workspace;
+use haft_workspace::kind::{Kind, sniff};
+use haft_workspace::open::Opened;
+use haft_workspace::path::Place;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::files::Files;
+
+mod attach;
+mod folder;
+mod text;
+
+/// Lines in one answer if it is not told otherwise.
+const LINES: usize = 2_000;
+
+/// Reads files.
+pub(crate) struct Read {
+    files: Files,
+}
+
+/// What to read.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The file or folder: absolute, or relative to the workspace root.
+    #[schemars(length(max = 4096), extend("x-aliases" = ["path", "filename", "file", "absolute_path", "target_file", "uri"]))]
+    file_path: String,
+    /// The first line to show, counted from 1; 1 if left out.
+    #[schemars(range(min = 0), extend("x-aliases" = ["start_line", "line", "from_line"]))]
+    offset: Option<u64>,
+    /// How many lines to show; 2000 if left out.
+    #[schemars(range(min = 1, max = 1000000), extend("x-aliases" = ["max_lines", "num_lines", "lines"]))]
+    limit: Option<usize>,
+    /// How lines are chosen: `slice` by number, `indentation` as the block around anchor_line.
+    mode: Option<Mode>,
+    /// With mode indentation: the line whose block is wanted; offset if left out.
+    #[schemars(range(min = 1))]
+    anchor_line: Option<u64>,
+    /// With mode indentation: how many enclosing levels to show; all if left out.
+    #[schemars(range(max = 1000))]
+    max_levels: Option<usize>,
+    /// With mode indentation: whether to show the other blocks beside it; no if left out.
+    include_siblings: Option<bool>,
+    /// With mode indentation: whether comments and attributes above a block belong to it; yes if left out.
+    include_header: Option<bool>,
+}
+
+/// How lines are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Slice,
+    Indentation,
+}
+
+impl Tool for Read {
+    const ID: &'static str = "read";
+    const DESCRIPTION: &'static str = include_str!("read.txt");
+    const ALIASES: &'static [&'static str] = &[
+        "read_file",
+        "view",
+        "view_file",
+        "open_file",
+        "cat",
+        "read_text_file",
+        "view_image",
+        "read_media_file",
+    ];
+    type Params = Params;
+
+    async fn init(cx: &InitContext<'_>) -> Result<Self, InitError> {
+        Ok(Self { files: Files::open(cx)? })
+    }
+
+    async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
+        let place = self.files.locate(&params.file_path).await?;
+        let effects = self.files.reading(&place, cx).await?;
+        cx.ask(Ask::new(format!("read {}", place.shown()), effects)).await?;
+        let view = View { params, bytes: cx.limits().bytes, lines: cx.limits().lines };
+        let cancel = cx.cancel.clone();
+        let read =
+            move |workspace: &Workspace| view.of(workspace, &place, &|| cancel.is_cancelled());
+        self.files.blocking(read).await?
+    }
+
+    async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
+        self.files.reading(&self.files.locate(&params.file_path).await?, cx).await
+    }
+
+    fn traits(&self) -> Traits {
+        Traits::READ_ONLY
+    }
+}
+
+/// What is wanted of a file, and how much of it at most.
+struct View {
+    params: Params,
+    bytes: usize,
+    lines: usize,
+}
+
+impl View {
+    fn of(
+        &self,
+        workspace: &Workspace,
+        place: &Place,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Output, ToolError> {
+        let Opened { file, metadata } =
+            workspace.open_place(place).map_err(|error| Files::explain(workspace, place, error))?;
+        if metadata.is_dir() {
+            return self.folder(workspace, place, cancelled);
+        }
+        let title = place.shown();
+        let unreadable = |error| ToolError::caused(format!("{title} cannot be read"), error);
+        let output = match sniff(&file, metadata.len()).map_err(unreadable)? {
+            Kind::Empty => Output::new(&title, "(the file is empty)"),
+            Kind::Text(encoding) if self.params.mode == Some(Mode::Indentation) => {
+                self.block(&title, &file, metadata.len(), &encoding, cancelled)?
+            }
+            Kind::Text(encoding) => {
+                self.slice(&title, &file, metadata.len(), &encoding, cancelled)?
+            }
+            Kind::Sizeless => self.endless(&title, &file, cancelled)?,
+            Kind::Picture(format) => attach::picture(&title, &file, metadata.len(), format)?,
+            Kind::Pdf => attach::pdf(&title, &file, metadata.len())?,
+            Kind::Binary { what } => {
+                let size = metadata.len();
+                return Err(ToolError::failed(format!(
+                    "{title} is binary ({what}, {size} bytes) and cannot be shown as text"
+                )));
+            }
+        };
+        Ok(output.with("path", place.path.to_string_lossy()).with("size", metadata.len()))
+    }
+
+    fn first_line(&self) -> u64 {
+        self.params.offset.unwrap_or(1).max(1)
+    }
+
+    fn limit(&self) -> usize {
+        // Room for the footer.
+        self.params.limit.unwrap_or(LINES).min(self.lines.saturating_sub(4).max(1))
+    }
+}

@@ -1,0 +1,69 @@
+//! A folder, page by page.
+
+use haft_runtime::{Output, ToolError};
+use haft_workspace::Workspace;
+use haft_workspace::folder::{EntryKind, Wanted, shown};
+use haft_workspace::path::Place;
+
+use super::View;
+use crate::files::Files;
+
+impl View {
+    pub(super) fn folder(
+        &self,
+        workspace: &Workspace,
+        place: &Place,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Output, ToolError> {
+        let skip = usize::try_from(self.first_line() - 1).unwrap_or(usize::MAX);
+        let keep = skip.saturating_add(self.limit());
+        let children =
+            workspace.children(place, Wanted::Everything, keep, cancelled).map_err(|error| {
+                if cancelled() {
+                    ToolError::cancelled()
+                } else {
+                    Files::explain(workspace, place, error)
+                }
+            })?;
+        let total = children.total;
+        if skip > 0 && skip >= total {
+            return Err(ToolError::failed(format!(
+                "{} has {total} entries; offset {} is past its end",
+                place.shown(),
+                skip + 1
+            )));
+        }
+        let lines: Vec<String> = children
+            .entries
+            .iter()
+            .skip(skip)
+            .map(|entry| {
+                let name = shown(&place.path, &entry.name);
+                match &entry.kind {
+                    EntryKind::Folder => format!("{name}/"),
+                    EntryKind::Link(target) => {
+                        format!("{name} -> {}", target.to_string_lossy().escape_debug())
+                    }
+                    EntryKind::File => name,
+                    EntryKind::Special => format!("{name} (special)"),
+                }
+            })
+            .collect();
+        let last = skip + lines.len();
+        let footer = if last < total {
+            format!(
+                "(entries {} to {last} of {total}; continue with offset {})",
+                skip + 1,
+                last + 1
+            )
+        } else {
+            format!("({total} entries)")
+        };
+        let text =
+            if lines.is_empty() { footer } else { format!("{}\n\n{footer}", lines.join("\n")) };
+        let output = Output::new(place.shown(), text)
+            .with("path", place.path.to_string_lossy())
+            .with("entries", total);
+        Ok(Output { truncated: last < total, ..output })
+    }
+}

@@ -1,0 +1,106 @@
+//! What it costs to read a file through the pipeline, and to replace one so that it is never torn.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_runtime::permission::{Action, Layer, LayerKind, Policy};
+use haft_runtime::{AgentId, Audience, Call, CancellationToken, Registry, Runtime, SessionId};
+use haft_workspace::Workspace;
+use haft_workspace::write::{Expected, Replace, replace};
+use rustix::fs::{Mode, OFlags};
+use serde_json::json;
+
+use crate::measure::{Row, median};
+
+pub(crate) fn rows() -> Vec<Row> {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mut rows = vec![reading(dir.path())];
+    rows.extend(writing(dir.path()));
+    rows
+}
+
+/// 2,000 lines of a file of a megabyte, with the whole file counted, against reading and splitting it.
+fn reading(dir: &Path) -> Row {
+    let path = dir.join("lines.txt");
+    let text: String =
+        (0..20_000).map(|n| format!("line {n} with some words after it, as in code\n")).collect();
+    fs_err::write(&path, &text).expect("written");
+    let threads =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
+    let mut registry = Registry::new();
+    haft_tools::register(&mut registry);
+    let rules = Layer::new(LayerKind::User, "bench").rule("*", "*", Action::Allow);
+    let runtime = Runtime::builder("/bench")
+        .registry(registry)
+        .policy(Policy::new(vec![rules]))
+        .share(Arc::new(Workspace::open(dir, None).expect("a workspace")))
+        .build()
+        .expect("a runtime");
+    let audience = Audience::of(AgentId::parse("bench").expect("an id"));
+    let toolset = threads.block_on(runtime.toolset(&audience));
+    let session = SessionId::fresh();
+    let mut offset = 0;
+    let figure = median(41, 20, || {
+        offset = offset % 9 + 1;
+        let args = json!({ "file_path": "lines.txt", "offset": offset });
+        let call = Call::new(session.clone(), "read", args);
+        let settled = threads.block_on(toolset.execute(call, CancellationToken::new()));
+        assert!(settled.result.is_ok());
+    });
+    let floor = median(41, 20, || {
+        let text = fs_err::read_to_string(&path).expect("read");
+        let lines: Vec<&str> = text.lines().collect();
+        drop(black_box(lines));
+    });
+    Row { name: "read 2,000 lines of 1 MB through the pipeline", figure, floor, bound: 3.0 }
+}
+
+/// Replacing 64 KiB, against the least that does the same.
+fn writing(dir: &Path) -> Vec<Row> {
+    let folder =
+        rustix::fs::open(dir, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).expect("opened");
+    let contents = [vec![b'a'; 64 * 1024], vec![b'b'; 64 * 1024]];
+    fs_err::write(dir.join("ours"), &contents[0]).expect("written");
+    let mut turn = 0;
+    let mut ours = |durable| {
+        median(31, 10, || {
+            turn += 1;
+            let what = Replace {
+                dir: std::os::fd::AsFd::as_fd(&folder),
+                name: "ours".as_ref(),
+                expected: Expected::Anything,
+                durable,
+                mode: None,
+                recovery: None,
+            };
+            let new = contents.get(turn % 2).cloned().unwrap_or_default();
+            replace(&what, &mut |_| Ok(new.clone())).expect("replaced");
+        })
+    };
+    let bare = |durable: bool| {
+        median(31, 10, || {
+            let (temporary, target) = (dir.join("bare.tmp"), dir.join("bare"));
+            let mut file = fs_err::File::create(&temporary).expect("created");
+            file.write_all(&contents[1]).expect("written");
+            if durable {
+                file.sync_all().expect("synced");
+            }
+            fs_err::rename(&temporary, &target).expect("renamed");
+            if durable {
+                fs_err::File::open(dir).and_then(|dir| dir.sync_all()).expect("synced");
+            }
+        })
+    };
+    let row = |name, figure, floor, bound| Row { name, figure, floor, bound };
+    vec![
+        row(
+            "replace 64 KiB, durable, against temp + fsync + rename + fsync",
+            ours(true),
+            bare(true),
+            1.5,
+        ),
+        row("replace 64 KiB, not durable, against temp + rename", ours(false), bare(false), 2.0),
+    ]
+}
