@@ -15,6 +15,9 @@ mod todowrite;
 /// The rules that hold where nobody has written others, in the form of a rules file.
 pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
 
+/// What a model does with the path of an output that was too long to show.
+pub const KEPT_HINT: &str = "read takes this path, with offset and limit";
+
 /// Adds every tool, in the order in which models are shown them.
 pub fn register(registry: &mut Registry) {
     registry

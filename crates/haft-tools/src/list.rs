@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
-use haft_workspace::folder::{Entry, EntryKind, Wanted, Without, shown};
+use haft_workspace::folder::{Entry, EntryKind, Wanted, Without};
 use haft_workspace::open::OpenError;
 use haft_workspace::path::Place;
 use schemars::JsonSchema;
@@ -148,8 +148,11 @@ impl Tree {
                 }
             }
             if let Some(parent) = root.at(&way) {
-                parent.children =
-                    children.entries.iter().map(|entry| node(&folder, entry)).collect();
+                parent.children = children
+                    .entries
+                    .iter()
+                    .map(|entry| Node::named(entry.shown(&folder.path)))
+                    .collect();
                 parent.more = more;
             }
         }
@@ -205,17 +208,6 @@ impl Node {
             text.push_str(&format!("{:1$}… {2} more\n", "", (level + 1) * 2, self.more));
         }
     }
-}
-
-fn node(folder: &Place, entry: &Entry) -> Node {
-    let name = shown(&folder.path, &entry.name);
-    let name = match &entry.kind {
-        EntryKind::Folder => format!("{name}/"),
-        EntryKind::File => name,
-        EntryKind::Link(target) => format!("{name} -> {}", target.to_string_lossy().escape_debug()),
-        EntryKind::Special => format!("{name} (special)"),
-    };
-    Node::named(name)
 }
 
 /// A folder in a folder. It was no link when it was listed, so its path is canonical, too.

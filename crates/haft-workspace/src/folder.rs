@@ -27,6 +27,22 @@ pub struct Entry {
     pub name: OsString,
 }
 
+impl Entry {
+    /// How it is shown: `/` on folders, where a link points, and a name that can be written back.
+    #[must_use]
+    pub fn shown(&self, folder: &Path) -> String {
+        let name = shown(folder, &self.name);
+        match &self.kind {
+            EntryKind::Folder => format!("{name}/"),
+            EntryKind::File => name,
+            EntryKind::Link(target) => {
+                format!("{name} -> {}", target.to_string_lossy().escape_debug())
+            }
+            EntryKind::Special => format!("{name} (special)"),
+        }
+    }
+}
+
 /// What kind of thing a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
@@ -193,8 +209,7 @@ fn entry(path: &Path, kind: Option<FileType>) -> Entry {
 }
 
 /// A name as a model can write it back: itself, or as a URL where it holds what text cannot.
-#[must_use]
-pub fn shown(folder: &Path, name: &OsStr) -> String {
+pub(crate) fn shown(folder: &Path, name: &OsStr) -> String {
     match name.to_str() {
         Some(text) if !text.chars().any(char::is_control) => text.to_owned(),
         _ => {

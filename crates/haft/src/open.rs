@@ -109,7 +109,7 @@ impl Haft {
 
     /// How much a model reads of one answer: the most specific config that says so.
     pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
+        let mut limits = Limits { hint: haft_tools::KEPT_HINT.to_owned(), ..Limits::default() };
         for config in &self.configs {
             limits.lines = config.file.limits.lines.unwrap_or(limits.lines);
             limits.bytes = config.file.limits.bytes.unwrap_or(limits.bytes);

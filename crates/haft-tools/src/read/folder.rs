@@ -2,7 +2,7 @@
 
 use haft_runtime::{Output, ToolError};
 use haft_workspace::Workspace;
-use haft_workspace::folder::{EntryKind, Wanted, shown};
+use haft_workspace::folder::Wanted;
 use haft_workspace::path::Place;
 
 use super::View;
@@ -33,22 +33,8 @@ impl View {
                 skip + 1
             )));
         }
-        let lines: Vec<String> = children
-            .entries
-            .iter()
-            .skip(skip)
-            .map(|entry| {
-                let name = shown(&place.path, &entry.name);
-                match &entry.kind {
-                    EntryKind::Folder => format!("{name}/"),
-                    EntryKind::Link(target) => {
-                        format!("{name} -> {}", target.to_string_lossy().escape_debug())
-                    }
-                    EntryKind::File => name,
-                    EntryKind::Special => format!("{name} (special)"),
-                }
-            })
-            .collect();
+        let entries = children.entries.iter().skip(skip);
+        let lines: Vec<String> = entries.map(|entry| entry.shown(&place.path)).collect();
         let last = skip + lines.len();
         let footer = if last < total {
             format!(

@@ -28,14 +28,8 @@ impl View {
         encoding: &Encoding,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Output, ToolError> {
-        let window = Window {
-            from_line: self.first_line(),
-            lines: self.limit(),
-            line_chars: LINE_CHARS,
-            bytes: self.bytes,
-        };
-        let page = page(file, len, encoding, window, cancelled)
-            .map_err(|error| ToolError::caused(format!("{title} cannot be read"), error))?;
+        let window = self.window();
+        let page = self.page(title, file, len, encoding, window, cancelled)?;
         let total = match page.total {
             Total::Exact(total) => total,
             Total::AtLeast(_) => {
@@ -70,10 +64,9 @@ impl View {
                 "{title} is too large ({len} bytes) for mode indentation; use mode slice with offset and limit"
             )));
         }
-        let window =
+        let whole =
             Window { from_line: 1, lines: usize::MAX, line_chars: LINE_CHARS, bytes: usize::MAX };
-        let page = page(file, len, encoding, window, cancelled)
-            .map_err(|error| ToolError::caused(format!("{title} cannot be read"), error))?;
+        let page = self.page(title, file, len, encoding, whole, cancelled)?;
         if cancelled() {
             return Err(ToolError::cancelled());
         }
@@ -114,20 +107,36 @@ impl View {
         file: &File,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Output, ToolError> {
-        let window = Window {
-            from_line: self.first_line(),
-            lines: self.limit(),
-            line_chars: LINE_CHARS,
-            bytes: self.bytes,
-        };
-        let page = page(file, ENDLESS, &Encoding::Utf8, window, cancelled)
-            .map_err(|error| ToolError::caused(format!("{title} cannot be read"), error))?;
+        let page = self.page(title, file, ENDLESS, &Encoding::Utf8, self.window(), cancelled)?;
         let (text, _) = self.numbered(&page.lines);
         let read = page.bytes_read;
         Ok(Output::new(
             title,
             format!("{text}\n(the first {read} bytes of something without a known length)"),
         ))
+    }
+
+    /// The lines that were asked for.
+    fn window(&self) -> Window {
+        Window {
+            from_line: self.first_line(),
+            lines: self.limit(),
+            line_chars: LINE_CHARS,
+            bytes: self.bytes,
+        }
+    }
+
+    fn page(
+        &self,
+        title: &str,
+        file: &File,
+        len: u64,
+        encoding: &Encoding,
+        window: Window,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Page, ToolError> {
+        page(file, len, encoding, window, cancelled)
+            .map_err(|error| ToolError::caused(format!("{title} cannot be read"), error))
     }
 
     /// Lines with their numbers, as many as there is room for, and the last number.
