@@ -41,8 +41,7 @@
 //! let runtime = Runtime::builder("/project")
 //!     .registry(registry)
 //!     .policy(Policy::new(vec![rules]))
-//!     .build()
-//!     .unwrap();
+//!     .build();
 //! let toolset = runtime.toolset(&Audience::of(AgentId::parse("build").unwrap())).await;
 //!
 //! let call = Call::new(SessionId::fresh(), "greet", serde_json::json!({ "name": "Ada" }));

@@ -63,17 +63,17 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if let Some((log, _)) = &self.0 {
-            log.arrived.notify_one();
+            log.hand_over();
         }
     }
 }
 
 impl Recorder {
-    pub(crate) fn new(store: Option<Arc<dyn Store>>) -> std::io::Result<Self> {
+    pub(crate) fn new(store: Option<Arc<dyn Store>>) -> Self {
         let (listeners, _) = broadcast::channel(BACKLOG);
         let desk = Arc::new(Desk { listeners, last: Mutex::default(), lives: AtomicU64::new(1) });
-        let log = store.map(|store| Writer::start(store, Arc::clone(&desk))).transpose()?;
-        Ok(Self { desk, log: log.map(Arc::new) })
+        let log = store.map(|store| Arc::new(Writer(Arc::new(Log::new(store, Arc::clone(&desk))))));
+        Self { desk, log }
     }
 
     /// A number that tells one call's life from another's, also where they claim the same id.
@@ -88,8 +88,8 @@ impl Recorder {
             return Ticket::settled();
         };
         let (done, ticket) = oneshot::channel();
-        writer.log.push(Entry { draft, life, done });
-        Ticket(Some((Arc::clone(&writer.log), ticket)))
+        writer.0.push(Entry { draft, life, done });
+        Ticket(Some((Arc::clone(&writer.0), ticket)))
     }
 
     pub(crate) fn events(&self, session: Option<SessionId>) -> Events {
@@ -129,6 +129,8 @@ struct Log {
     arrived: Condvar,
     /// Held by whoever writes.
     turn: Mutex<Turn>,
+    /// Started when something is first left to it: a command that records nothing needs none.
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
@@ -154,6 +156,11 @@ struct Entry {
 }
 
 impl Log {
+    fn new(store: Arc<dyn Store>, desk: Arc<Desk>) -> Self {
+        let (queue, turn, thread) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { store, desk, queue, arrived: Condvar::new(), turn, thread }
+    }
+
     fn push(&self, entry: Entry) {
         lock(&self.queue).entries.push_back(entry);
     }
@@ -168,7 +175,7 @@ impl Log {
     ///
     /// Whoever finds the turn taken can rely on its holder, who looks at the queue once more after
     /// giving it back; and whoever cannot finish leaves the rest to the thread.
-    fn write_now(&self) {
+    fn write_now(self: &Arc<Self>) {
         for _ in 0..TURNS {
             let Some(mut turn) = lock_if_free(&self.turn) else { return };
             let batch = self.take();
@@ -186,11 +193,27 @@ impl Log {
             self.settle(batch, numbers, &mut turn);
             // Only now: whoever came while we had the turn relies on us.
             drop(turn);
-            if lock(&self.queue).entries.is_empty() {
+            let queue = lock(&self.queue);
+            if queue.entries.is_empty() && !queue.untidy {
                 return;
             }
         }
-        self.arrived.notify_one();
+        self.hand_over();
+    }
+
+    /// Leaves what is queued to the thread. Where there can be none, it is written here, however long it takes.
+    fn hand_over(self: &Arc<Self>) {
+        let mut thread = lock(&self.thread);
+        if thread.is_none() {
+            let own = Arc::clone(self);
+            let builder = std::thread::Builder::new().name("haft-log".to_owned());
+            *thread = builder.spawn(move || own.serve()).ok();
+        }
+        if thread.is_some() {
+            self.arrived.notify_one();
+        } else {
+            self.write(self.take(), &mut lock(&self.turn));
+        }
     }
 
     /// What the thread does: writes what is left to it, and lets the store tidy up.
@@ -265,7 +288,6 @@ impl Log {
         if turn.written >= TIDY_EVERY {
             turn.written = 0;
             lock(&self.queue).untidy = true;
-            self.arrived.notify_one();
         }
     }
 
@@ -306,29 +328,20 @@ enum Task {
     End,
 }
 
-/// A log, and the thread that writes it when nobody else does.
-struct Writer {
-    log: Arc<Log>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Writer {
-    fn start(store: Arc<dyn Store>, desk: Arc<Desk>) -> std::io::Result<Self> {
-        let (queue, turn) = (Mutex::default(), Mutex::default());
-        let log = Arc::new(Log { store, desk, queue, arrived: Condvar::new(), turn });
-        let own = Arc::clone(&log);
-        let thread =
-            std::thread::Builder::new().name("haft-log".to_owned()).spawn(move || own.serve())?;
-        Ok(Self { log, thread: Some(thread) })
-    }
-}
+/// The owner of a log. When it goes, everything recorded so far is written first.
+struct Writer(Arc<Log>);
 
 impl Drop for Writer {
-    /// Everything recorded so far is written before the runtime is gone.
     fn drop(&mut self) {
-        lock(&self.log.queue).closed = true;
-        self.log.arrived.notify_one();
-        if let Some(thread) = self.thread.take() {
+        let Self(log) = self;
+        let is_empty = lock(&log.queue).entries.is_empty();
+        if !is_empty {
+            log.hand_over();
+        }
+        lock(&log.queue).closed = true;
+        log.arrived.notify_one();
+        let thread = lock(&log.thread).take();
+        if let Some(thread) = thread {
             // A panic of the thread was reported by its panic hook; there is nothing left to save.
             drop(thread.join());
         }

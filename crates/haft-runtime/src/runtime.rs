@@ -113,11 +113,9 @@ impl Builder {
     }
 
     /// Puts it together.
-    ///
-    /// # Errors
-    /// If the thread that writes the event log cannot be started.
-    pub fn build(self) -> std::io::Result<Runtime> {
-        let recorder = Recorder::new(self.store.clone())?;
+    #[must_use]
+    pub fn build(self) -> Runtime {
+        let recorder = Recorder::new(self.store.clone());
         let gate = Gate::new(self.project, Arc::clone(&self.host), self.store.clone());
         let inner = Inner {
             registry: RwLock::new(self.registry),
@@ -133,7 +131,7 @@ impl Builder {
             limits: self.limits,
             shared: self.shared,
         };
-        Ok(Runtime { inner: Arc::new(inner) })
+        Runtime { inner: Arc::new(inner) }
     }
 }
 

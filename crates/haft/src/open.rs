@@ -90,7 +90,7 @@ impl Haft {
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
             .limits(self.limits());
-        runtime.build().context("the event log cannot be started")
+        Ok(runtime.build())
     }
 
     /// What the agent of this command is shown.

@@ -68,7 +68,7 @@ fn runtime() -> Runtime {
         .tool::<Flagged>()
         .tool::<Homely>();
     let policy = rules(&[("*", "*", Action::Allow)]);
-    Runtime::builder("/project").registry(registry).policy(policy).build().unwrap()
+    Runtime::builder("/project").registry(registry).policy(policy).build()
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,7 +114,7 @@ async fn a_tool_that_was_not_shown_cannot_be_called_by_any_name() {
 async fn a_toolset_is_built_once_per_audience() {
     let mut registry = Registry::new();
     registry.tool::<Fine>();
-    let runtime = Runtime::builder("/project").registry(registry).build().unwrap();
+    let runtime = Runtime::builder("/project").registry(registry).build();
     let before = BUILT.load(Ordering::SeqCst);
     for _ in 0..3 {
         runtime.toolset(&audience()).await;
@@ -215,7 +215,7 @@ impl Tool for Leisurely {
 async fn a_tool_that_comes_while_a_toolset_is_built_is_in_the_next_one() {
     let mut registry = Registry::new();
     registry.tool::<Leisurely>();
-    let runtime = Runtime::builder("/project").registry(registry).build().unwrap();
+    let runtime = Runtime::builder("/project").registry(registry).build();
     let audience = audience();
     let (first, ()) = tokio::join!(runtime.toolset(&audience), async {
         runtime.add_tool(Arc::new(Dynamic("extra"))).unwrap();

@@ -143,7 +143,7 @@ async fn a_call_that_only_reads_is_told_to_run_while_it_runs() {
         registry.tool::<Look>();
         let policy = rules(&[("*", "*", Action::Allow)]);
         let builder = Runtime::builder("/project").registry(registry).policy(policy).store(store);
-        let runtime = if slow { builder.hook(Slow) } else { builder }.build().unwrap();
+        let runtime = if slow { builder.hook(Slow) } else { builder }.build();
         let toolset = runtime.toolset(&audience()).await;
         let mut events = runtime.events(None);
         let cancel = CancellationToken::new();

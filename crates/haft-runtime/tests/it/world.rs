@@ -157,7 +157,7 @@ impl World {
     pub(crate) async fn with(change: impl FnOnce(Builder) -> Builder) -> Self {
         let mut registry = Registry::new();
         registry.tool::<Obey>();
-        let runtime = change(Runtime::builder("/project").registry(registry)).build().unwrap();
+        let runtime = change(Runtime::builder("/project").registry(registry)).build();
         let toolset = runtime.toolset(&audience()).await;
         let events = runtime.events(None);
         Self { runtime, toolset, session: SessionId::fresh(), events }

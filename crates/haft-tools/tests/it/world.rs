@@ -88,8 +88,7 @@ impl World {
             .policy(Policy::new(vec![layer]))
             .host(host.clone())
             .store(Arc::new(store))
-            .build()
-            .unwrap();
+            .build();
         let toolset = runtime.toolset(&Audience::of(AgentId::parse("build").unwrap())).await;
         Self { dir, toolset, session: SessionId::fresh(), host }
     }

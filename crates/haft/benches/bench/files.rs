@@ -36,8 +36,7 @@ fn reading(dir: &Path) -> Row {
         .registry(registry)
         .policy(Policy::new(vec![rules]))
         .share(Arc::new(Workspace::open(dir, None).expect("a workspace")))
-        .build()
-        .expect("a runtime");
+        .build();
     let audience = Audience::of(AgentId::parse("bench").expect("an id"));
     let toolset = threads.block_on(runtime.toolset(&audience));
     let session = SessionId::fresh();

@@ -87,6 +87,6 @@ async fn toolset<const CHANGES: bool>(store: Option<&Path>) -> Toolset {
         let store = SqliteStore::open(dir, Options::default()).expect("a store");
         builder = builder.store(Arc::new(store));
     }
-    let runtime = builder.build().expect("a runtime");
+    let runtime = builder.build();
     runtime.toolset(&Audience::of(AgentId::parse("bench").expect("an id"))).await
 }
