@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use haft_runtime::{AgentId, Form, GrantId, SessionId};
+use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 
 /// The handle by which a language model holds a computer: a tool runtime for coding agents.
 #[derive(Debug, Parser)]
@@ -27,6 +27,9 @@ pub(crate) struct Common {
     /// Agent whose rules apply, from the config
     #[arg(long, global = true, value_name = "NAME", default_value = "build", value_parser = AgentId::parse)]
     pub(crate) agent: AgentId,
+    /// Model the tools are for: some are only shown to those that work better with them
+    #[arg(long, global = true, value_name = "PROVIDER/MODEL", value_parser = model)]
+    pub(crate) model: Option<Model>,
     /// Allow every edit inside the workspace without asking
     #[arg(long, global = true)]
     pub(crate) allow_edits: bool,
@@ -42,6 +45,12 @@ pub(crate) struct Common {
     /// Print every event as a line of JSON, the result last
     #[arg(long, global = true)]
     pub(crate) jsonl: bool,
+}
+
+fn model(text: &str) -> Result<Model, &'static str> {
+    let (provider, id) =
+        text.split_once('/').ok_or("write it as PROVIDER/MODEL, such as openai/gpt-5")?;
+    Ok(Model { provider: provider.to_owned(), id: id.to_owned() })
 }
 
 /// What haft can be told to do.

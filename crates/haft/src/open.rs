@@ -119,6 +119,7 @@ impl Haft {
 
     fn audience(&self) -> Audience {
         let mut audience = Audience::of(self.common.agent.clone());
+        audience.model = self.common.model.clone();
         audience.features =
             self.configs.iter().flat_map(|config| config.file.features.clone()).collect();
         audience

@@ -266,3 +266,11 @@ fn the_log_of_a_session_is_one_object_or_a_line_for_each_event() {
     let object = world.haft(&["sessions", "show", "s", "--events", "--json"]).run().done().json();
     assert_eq!(object["events"].as_array().unwrap(), &lines);
 }
+
+#[test]
+fn a_model_is_named_with_its_provider() {
+    let world = World::new();
+    world.haft(&["tools", "--model", "openai/gpt-5"]).run().done();
+    let ran = world.haft(&["tools", "--model", "gpt-5"]).run().coded(2);
+    assert!(ran.stderr.contains("PROVIDER/MODEL"), "{}", ran.stderr);
+}
