@@ -144,7 +144,6 @@ impl View {
     }
 
     fn limit(&self) -> usize {
-        // Room for the footer.
-        self.params.limit.unwrap_or(LINES).min(self.lines.saturating_sub(4).max(1))
+        self.params.limit.unwrap_or(LINES).min(self.lines).max(1)
     }
 }

@@ -40,6 +40,11 @@ async fn a_long_file_is_read_page_by_page() {
     let text = " 4000→line 4000\n 4001→line 4001\n 4002→line 4002\n\n(lines 4000 to 4002 of 5000; continue with offset 4003)";
     assert_eq!(answer["output"], text);
     assert_eq!(answer["metadata"]["truncated"], true);
+    let first = world.text("read", path("f")).await;
+    assert!(first.starts_with("    1→line 1\n"), "{first}");
+    assert!(
+        first.ends_with(" 2000→line 2000\n\n(lines 1 to 2000 of 5000; continue with offset 2001)")
+    );
     let last = world.text("read", json!({ "file_path": "f", "offset": "4999" })).await;
     assert_eq!(
         last,
