@@ -204,7 +204,9 @@ impl Log {
     /// Leaves what is queued to the thread. Where there can be none, it is written here, however long it takes.
     fn hand_over(self: &Arc<Self>) {
         let mut thread = lock(&self.thread);
-        if thread.is_none() {
+        // After the end, nothing is started any more.
+        let is_open = !lock(&self.queue).closed;
+        if thread.is_none() && is_open {
             let own = Arc::clone(self);
             let builder = std::thread::Builder::new().name("haft-log".to_owned());
             *thread = builder.spawn(move || own.serve()).ok();
