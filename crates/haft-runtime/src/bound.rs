@@ -88,10 +88,16 @@ pub fn cut<'a>(text: &'a str, keep: Keep, limits: &Limits, kept: &str) -> Option
     Some(Cut { head, tail, lines: count_lines(missing), bytes: missing.len() })
 }
 
-/// Whether a text needs no cutting. A tool that kept to the lines may have said so below them.
+/// Whether a text needs no cutting.
 #[must_use]
 pub fn fits(text: &str, limits: &Limits) -> bool {
-    text.len() <= limits.bytes && count_lines(text) <= limits.lines.saturating_add(NOTICE_LINES)
+    text.len() <= limits.bytes && count_lines(text) <= limits.lines
+}
+
+/// Leaves room for a line below the text.
+pub(crate) fn above(limits: &Limits, footer: &str) -> Limits {
+    let room = if footer.is_empty() { 0 } else { footer.len() + 2 };
+    Limits { bytes: limits.bytes.saturating_sub(room), ..limits.clone() }
 }
 
 /// Cuts a title to what a line can show.
@@ -282,7 +288,7 @@ mod tests {
         ) {
             let limits = limits(lines, bytes);
             match cut(&text, keep, &limits, "") {
-                None => prop_assert!(text.len() <= bytes && count_lines(&text) <= lines + NOTICE_LINES),
+                None => prop_assert!(text.len() <= bytes && count_lines(&text) <= lines),
                 Some(cut) => {
                     prop_assert!(text.starts_with(cut.head) && text.ends_with(cut.tail));
                     prop_assert_eq!(cut.head.len() + cut.bytes + cut.tail.len(), text.len());

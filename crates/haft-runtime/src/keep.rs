@@ -13,14 +13,17 @@ pub(crate) async fn keep_within_limits(mut output: Output, cx: &Context) -> Outp
     bound::metadata(&mut output.metadata, cx.limits.metadata);
     bound::title(&mut output.title);
     drop_heavy_attachments(&mut output, cx.limits.attachments);
-    if !bound::fits(&output.output, &cx.limits) {
+    let mut footer = std::mem::take(&mut output.footer);
+    bound::title(&mut footer);
+    let limits = bound::above(&cx.limits, &footer);
+    if !bound::fits(&output.output, &limits) {
         let whole = Arc::new(std::mem::take(&mut output.output));
         let kept = keep(&whole, cx).await;
         let says = match &kept {
             Ok(kept) => format!("the whole text is kept at {}{}", kept.path.display(), hint(cx)),
             Err(why) => format!("it was not kept: {why}"),
         };
-        if let Some(cut) = bound::cut(&whole, output.keep, &cx.limits, &says) {
+        if let Some(cut) = bound::cut(&whole, output.keep, &limits, &says) {
             output.output = bound::join(&cut, whole.len(), &says);
         }
         if let Ok(kept) = kept {
@@ -29,10 +32,19 @@ pub(crate) async fn keep_within_limits(mut output: Output, cx: &Context) -> Outp
         }
         output.truncated = true;
     }
+    append(&mut output.output, &footer);
     if output.truncated {
         output.metadata.insert("truncated".to_owned(), true.into());
     }
     output
+}
+
+/// Puts the footer below the text, with a blank line between them.
+fn append(text: &mut String, footer: &str) {
+    if !footer.is_empty() && !text.is_empty() {
+        text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    text.push_str(footer);
 }
 
 async fn keep(text: &Arc<String>, cx: &Context) -> Result<KeptOutput, String> {

@@ -18,6 +18,9 @@ pub struct Output {
     /// Images and other files that belong to the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// A line below the text that says where it goes on; never cut, and not one of its lines.
+    #[serde(skip)]
+    pub footer: String,
     /// Which part of a long text stays when it has to be cut.
     #[serde(skip)]
     pub keep: Keep,

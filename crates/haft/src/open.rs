@@ -94,8 +94,8 @@ impl Haft {
     }
 
     /// What the agent of this command is shown.
-    pub(crate) async fn toolset(&self, runtime: &Runtime) -> anyhow::Result<Toolset> {
-        Ok(runtime.toolset(&self.audience()).await)
+    pub(crate) async fn toolset(&self, runtime: &Runtime) -> Toolset {
+        runtime.toolset(&self.audience()).await
     }
 
     /// The session of this command: the named one, or a new one.

@@ -45,11 +45,9 @@ impl View {
         } else {
             format!("({total} entries)")
         };
-        let text =
-            if lines.is_empty() { footer } else { format!("{}\n\n{footer}", lines.join("\n")) };
-        let output = Output::new(place.shown(), text)
+        let output = Output::new(place.shown(), lines.join("\n"))
             .with("path", place.path.to_string_lossy())
             .with("entries", total);
-        Ok(Output { truncated: last < total, ..output })
+        Ok(Output { truncated: last < total, footer, ..output })
     }
 }

@@ -29,7 +29,7 @@ impl View {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Output, ToolError> {
         let window = self.window();
-        let page = self.page(title, file, len, encoding, window, cancelled)?;
+        let page = page_of(title, file, len, encoding, window, cancelled)?;
         let total = match page.total {
             Total::Exact(total) => total,
             Total::AtLeast(_) => {
@@ -44,7 +44,7 @@ impl View {
         }
         let (text, last) = self.numbered(&page.lines);
         let footer = footer(window.from_line, last, total);
-        let output = Output::new(title, format!("{text}\n{footer}"))
+        let output = Output { footer, ..Output::new(title, text) }
             .with("lines", serde_json::json!([window.from_line, last]))
             .with("total_lines", total);
         Ok(described(output, &page, encoding, last < total))
@@ -66,7 +66,7 @@ impl View {
         }
         let whole =
             Window { from_line: 1, lines: usize::MAX, line_chars: LINE_CHARS, bytes: usize::MAX };
-        let page = self.page(title, file, len, encoding, whole, cancelled)?;
+        let page = page_of(title, file, len, encoding, whole, cancelled)?;
         if cancelled() {
             return Err(ToolError::cancelled());
         }
@@ -96,7 +96,7 @@ impl View {
         let (text, last) = self.numbered(&chosen);
         let shown = chosen.iter().filter(|line| line.number <= last).count();
         let footer = format!("(the block around line {anchor}: {shown} of {total} lines)");
-        let output = Output::new(title, format!("{text}\n{footer}")).with("total_lines", total);
+        let output = Output { footer, ..Output::new(title, text) }.with("total_lines", total);
         Ok(described(output, &page, encoding, shown < chosen.len()))
     }
 
@@ -107,13 +107,11 @@ impl View {
         file: &File,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Output, ToolError> {
-        let page = self.page(title, file, ENDLESS, &Encoding::Utf8, self.window(), cancelled)?;
+        let page = page_of(title, file, ENDLESS, &Encoding::Utf8, self.window(), cancelled)?;
         let (text, _) = self.numbered(&page.lines);
         let read = page.bytes_read;
-        Ok(Output::new(
-            title,
-            format!("{text}\n(the first {read} bytes of something without a known length)"),
-        ))
+        let footer = format!("(the first {read} bytes of something without a known length)");
+        Ok(Output { footer, ..Output::new(title, text) })
     }
 
     /// The lines that were asked for.
@@ -124,19 +122,6 @@ impl View {
             line_chars: LINE_CHARS,
             bytes: self.bytes,
         }
-    }
-
-    fn page(
-        &self,
-        title: &str,
-        file: &File,
-        len: u64,
-        encoding: &Encoding,
-        window: Window,
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<Page, ToolError> {
-        page(file, len, encoding, window, cancelled)
-            .map_err(|error| ToolError::caused(format!("{title} cannot be read"), error))
     }
 
     /// Lines with their numbers, as many as there is room for, and the last number.
@@ -159,6 +144,18 @@ impl View {
         }
         (text, last)
     }
+}
+
+fn page_of(
+    title: &str,
+    file: &File,
+    len: u64,
+    encoding: &Encoding,
+    window: Window,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Page, ToolError> {
+    page(file, len, encoding, window, cancelled)
+        .map_err(|error| ToolError::caused(format!("{title} cannot be read"), error))
 }
 
 fn numbered(line: &Line) -> String {

@@ -305,3 +305,17 @@ async fn the_block_around_a_line_is_shown_with_what_encloses_it() {
     let args = json!({ "file_path": "f.py", "mode": "indentation", "anchor_line": 99 });
     assert!(world.error("read", args, "failed").await.contains("has 12 lines"));
 }
+
+#[tokio::test]
+async fn a_footer_is_not_one_of_the_lines_and_is_never_cut() {
+    let world = World::new().await;
+    world.put("f", numbered(2_000));
+    let text = world.text("read", path("f")).await;
+    assert_eq!(text.lines().filter(|line| line.contains('→')).count(), 2_000);
+    assert!(text.ends_with("\n\n(all 2000 lines)"));
+    world.put("wide", format!("{}\n", "x".repeat(1_990)).repeat(100));
+    let answer = world.call("read", path("wide")).await;
+    let text = answer["output"].as_str().unwrap();
+    assert!(text.len() <= 50 * 1024 && text.contains("continue with offset "), "{}", text.len());
+    assert!(answer["metadata"].get("output_path").is_none(), "a page is not cut a second time");
+}

@@ -57,7 +57,7 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![
         within(15, "a no-op call through the whole pipeline, no store", bare),
         within(60, reads, added(time::<false>(true))),
-        within(90, changes, added(time::<true>(true))),
+        within(60, changes, added(time::<true>(true))),
     ]
 }
 

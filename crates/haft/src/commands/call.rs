@@ -21,7 +21,7 @@ pub(crate) async fn run(
     args: String,
 ) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Terminal::find(haft.environment.stderr_is_terminal))?;
-    let toolset = haft.toolset(&runtime).await?;
+    let toolset = haft.toolset(&runtime).await;
     let args = Arguments::Text(arguments(args)?);
     let settled = match haft.session(&runtime).await {
         Ok(session) => {

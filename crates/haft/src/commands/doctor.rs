@@ -86,7 +86,7 @@ fn store(haft: &Haft) -> Finding {
 
 async fn tools(haft: &Haft) -> anyhow::Result<Vec<Finding>> {
     let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await?;
+    let toolset = haft.toolset(&runtime).await;
     let mut findings = vec![fine("tools", toolset.names().join(", "))];
     let left_out = toolset.left_out().iter();
     findings.extend(left_out.map(|one| note("tools", format!("{}: {}", one.id, one.reason))));

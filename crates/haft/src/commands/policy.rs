@@ -35,7 +35,7 @@ async fn explain(
     args: String,
 ) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await?;
+    let toolset = haft.toolset(&runtime).await;
     let call = Call::new(session(haft), tool, Arguments::Text(arguments(args)?));
     let explanation = match toolset.explain(&call).await {
         Ok(explanation) => explanation,
@@ -113,7 +113,7 @@ async fn simulate(haft: &Haft, printer: Printer<'_>, replay: Option<&Path>) -> a
         None => stored_calls(haft)?,
     };
     let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await?;
+    let toolset = haft.toolset(&runtime).await;
     let (total, mut flips) = (recorded.len(), Vec::new());
     for Recorded { tool, args, allowed } in recorded {
         let call = Call::new(session(haft), tool.clone(), Arguments::Parsed(args.clone()));

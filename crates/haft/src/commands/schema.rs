@@ -15,7 +15,7 @@ pub(crate) async fn run(
     only: &[String],
 ) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await?;
+    let toolset = haft.toolset(&runtime).await;
     let names = toolset.names();
     if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {
         bail!("there is no tool `{unknown}`; offered: {}", names.join(", "));

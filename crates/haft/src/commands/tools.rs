@@ -8,7 +8,7 @@ use crate::print::{Printer, columns};
 
 pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await?;
+    let toolset = haft.toolset(&runtime).await;
     if haft.common.json {
         let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
         printer.json(&json!({ "tools": tools, "left_out": toolset.left_out() }))?;
