@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags, open as open_dir};
 
 pub mod block;
 pub mod folder;
+pub mod journal;
 pub mod kind;
 pub mod open;
 pub mod page;

@@ -1,5 +1,6 @@
 //! Opens what was asked about, and nothing that was put in its place meanwhile.
 
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -62,6 +63,37 @@ pub struct Opened {
 }
 
 impl Workspace {
+    /// Opens the folder that a canonical path's last name is in, as [`Workspace::open_place`] opens.
+    pub(crate) fn open_folder_of(&self, path: &Path) -> Result<(OwnedFd, OsString), OpenError> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            let source = io::Error::other("it is not in a folder");
+            return Err(OpenError::Io { path: path.to_owned(), source });
+        };
+        Ok((self.open_folder(folder)?, name.to_owned()))
+    }
+
+    /// Opens a folder by its canonical path, as [`Workspace::open_place`] opens.
+    pub(crate) fn open_folder(&self, path: &Path) -> Result<OwnedFd, OpenError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let (folder, relative, beneath) = self.start(path, path.strip_prefix(self.root()).ok());
+        open_without_links(folder, relative, beneath, flags).map_err(|errno| explain(path, errno))
+    }
+
+    /// Where opening starts, the way from there, and whether it may not leave.
+    fn start<'a>(
+        &'a self,
+        path: &'a Path,
+        inside: Option<&'a Path>,
+    ) -> (Option<BorrowedFd<'a>>, &'a Path, bool) {
+        match inside {
+            Some(inside) if inside.as_os_str().is_empty() => {
+                (Some(self.dir()), Path::new("."), true)
+            }
+            Some(inside) => (Some(self.dir()), inside, true),
+            None => (None, path, false),
+        }
+    }
+
     /// Opens a place for reading, by its canonical path and without following any link on the way.
     ///
     /// A path that is canonical has no links. If one is met, somebody put it there after the path
@@ -70,15 +102,10 @@ impl Workspace {
     /// # Errors
     /// If it is missing, special, swapped, or not ours to read.
     pub fn open_place(&self, place: &Place) -> Result<Opened, OpenError> {
-        let (folder, relative, beneath) = match &place.inside {
-            Some(inside) if inside.as_os_str().is_empty() => {
-                (Some(self.dir()), Path::new("."), true)
-            }
-            Some(inside) => (Some(self.dir()), inside.as_path(), true),
-            None => (None, place.path.as_path(), false),
-        };
+        let (folder, relative, beneath) = self.start(&place.path, place.inside.as_deref());
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let fail = |errno: Errno| explain(&place.path, errno);
-        let handle = open_without_links(folder, relative, beneath).map_err(fail)?;
+        let handle = open_without_links(folder, relative, beneath, flags).map_err(fail)?;
         let file = File::from(handle);
         let metadata =
             file.metadata().map_err(|source| OpenError::Io { path: place.path.clone(), source })?;
@@ -94,8 +121,8 @@ fn open_without_links(
     folder: Option<BorrowedFd<'_>>,
     path: &Path,
     beneath: bool,
+    flags: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     if beneath {
         resolve |= ResolveFlags::BENEATH;

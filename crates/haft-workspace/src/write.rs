@@ -9,8 +9,8 @@ mod attributes;
 mod backup;
 mod error;
 mod in_place;
-mod lock;
-mod temporary;
+pub(crate) mod lock;
+pub(crate) mod temporary;
 
 use std::ffi::OsStr;
 use std::io::Write as _;

@@ -65,7 +65,7 @@ pub(super) fn acquire(
 }
 
 /// Takes the lock of `file` if it is free.
-pub(super) fn try_lock(file: &File) -> io::Result<bool> {
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     match retry_on_intr(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
@@ -75,7 +75,7 @@ pub(super) fn try_lock(file: &File) -> io::Result<bool> {
 
 /// Frees the lock now. Closing would not do: a child process just being started elsewhere in this
 /// program shares the description, and would hold the lock until it has become another program.
-pub(super) fn unlock(file: &File) {
+pub(crate) fn unlock(file: &File) {
     let _ = rustix::fs::flock(file, FlockOperation::Unlock);
 }
 

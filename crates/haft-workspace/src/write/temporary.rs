@@ -20,8 +20,8 @@ const ATTEMPTS: usize = 16;
 ///
 /// The lock tells the living from the dead: it ends with the process, whatever ends the process.
 /// It is kept when the file takes the target's name, so that the next writer waits for the sync too.
-pub(super) struct Temporary<'a> {
-    pub(super) file: File,
+pub(crate) struct Temporary<'a> {
+    pub(crate) file: File,
     dir: BorrowedFd<'a>,
     name: Option<OsString>,
     locked: bool,
@@ -29,7 +29,7 @@ pub(super) struct Temporary<'a> {
 
 impl<'a> Temporary<'a> {
     /// Creates an empty one with the given permission bits, of which the umask takes its share.
-    pub(super) fn create(dir: BorrowedFd<'a>, mode: Mode) -> io::Result<Self> {
+    pub(crate) fn create(dir: BorrowedFd<'a>, mode: Mode) -> io::Result<Self> {
         let flags = OFlags::RDWR
             | OFlags::CREATE
             | OFlags::EXCL
@@ -101,7 +101,7 @@ impl<'a> Temporary<'a> {
     }
 
     /// Gives it the name `target`, which must be free.
-    pub(super) fn settle(&mut self, target: &OsStr) -> io::Result<()> {
+    pub(crate) fn settle(&mut self, target: &OsStr) -> io::Result<()> {
         let Some(name) = &self.name else { return Ok(()) };
         let dir = self.dir;
         match retry_on_intr(|| {
@@ -118,7 +118,7 @@ impl<'a> Temporary<'a> {
     }
 
     /// Like [`Self::settle`], and returns the file still locked.
-    pub(super) fn settle_locked(mut self, target: &OsStr) -> io::Result<File> {
+    pub(crate) fn settle_locked(mut self, target: &OsStr) -> io::Result<File> {
         // The lock belongs to the open file description, which both handles share.
         let file = self.file.try_clone()?;
         self.settle(target)?;
@@ -142,7 +142,7 @@ impl Drop for Temporary<'_> {
 }
 
 /// Returns a part of a name that no other file of ours has.
-pub(super) fn unique() -> String {
+pub(crate) fn unique() -> String {
     // The keys of a `RandomState` come from the system's randomness.
     format!("{}-{:016x}", std::process::id(), RandomState::new().hash_one(0))
 }

@@ -1,9 +1,9 @@
 //! Replacing files: never torn, no edit lost, nothing left behind.
 
-mod child;
+pub(crate) mod child;
 mod content;
-mod faults;
-mod kills;
+pub(crate) mod faults;
+pub(crate) mod kills;
 mod kinds;
 mod races;
-mod support;
+pub(crate) mod support;

@@ -23,6 +23,11 @@ fn does_what_the_parent_asks() {
             slots(folder, name, index.parse().unwrap(), count.parse().unwrap(), recovery)
         }
         ["hold", folder, name] => hold(folder, name),
+        ["transactions", root] => crate::journal::child::transactions(Path::new(root)),
+        ["transaction", root] => {
+            wait_until_watched();
+            crate::journal::child::transaction(Path::new(root))
+        }
         ["full", root] => full(Path::new(root)),
         ["report", folder, name, recovery] => report(folder, name, recovery),
         other => panic!("no such task: {other:?}"),
@@ -46,14 +51,19 @@ pub(crate) fn new() -> Vec<u8> {
     version(6)
 }
 
-/// Says which thread it is, waits until it is being watched, and does one thing.
-fn once(scene: &str, root: &Path) -> Result<(), WriteError> {
+/// Says which thread it is, and waits until it is being watched.
+fn wait_until_watched() {
     let thread = fs_err::read_link("/proc/thread-self").unwrap();
     let line = format!("thread {}\n", thread.file_name().unwrap().display());
     std::io::stdout().write_all(line.as_bytes()).unwrap();
     // Not by `read`, which is one of the calls that are counted.
     let mut byte = [0];
     rustix::io::readv(std::io::stdin(), &mut [std::io::IoSliceMut::new(&mut byte)]).unwrap();
+}
+
+/// Does one thing while it is being watched.
+fn once(scene: &str, root: &Path) -> Result<(), WriteError> {
+    wait_until_watched();
     let folder = root.join("folder");
     let recovery = root.join("recovery");
     let expected = match scene {

@@ -104,7 +104,7 @@ pub(crate) struct Run {
     /// What it said.
     pub(crate) stderr: String,
     /// The calls that were watched.
-    log: String,
+    pub(crate) log: String,
 }
 
 /// Plays a scene and has `fault` happen at one of its calls.
@@ -132,8 +132,14 @@ pub(crate) fn can_watch() -> bool {
 
 /// Plays a scene while `strace` watches the one thread that it is played in.
 fn watch(ground: &Ground, scene: Scene, options: &[&str], calls: &[&str]) -> Run {
+    watch_task(ground, &["once", scene.task()], options, calls)
+}
+
+/// The same for any task whose last word is where it is done.
+pub(crate) fn watch_task(ground: &Ground, task: &[&str], options: &[&str], calls: &[&str]) -> Run {
     let root = ground.root().to_str().unwrap();
-    let mut player = child(&["once", scene.task(), root]).stdin(Stdio::piped()).spawn().unwrap();
+    let task = [task, &[root]].concat();
+    let mut player = child(&task).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(player.stdout.take().unwrap()).lines().map(Result::unwrap);
     let thread = lines.find_map(|line| Some(line.split_once("thread ")?.1.to_owned())).unwrap();
     let log = ground.root().join("strace.log");

@@ -12,7 +12,7 @@ use super::support::{Ground, child, random, report, skip, times, version, versio
 
 #[test]
 fn a_file_is_whole_whenever_its_writer_is_killed() {
-    let kills = times("HAFT_KILLS", 300);
+    let kills = times("HAFT_KILLS", 2_000);
     let ground = Ground::new();
     ground.put("a", version(0));
     let (mut strays, mut changed) = (0, 0);
@@ -35,7 +35,7 @@ fn a_file_is_whole_whenever_its_writer_is_killed() {
 
 #[test]
 fn a_file_rewritten_in_place_is_whole_after_recovery_whenever_its_writer_is_killed() {
-    let kills = times("HAFT_KILLS", 300) / 3;
+    let kills = times("HAFT_KILLS", 2_000) / 10;
     let ground = Ground::new();
     ground.put("a", version(0));
     fs_err::hard_link(ground.file("a"), ground.outside().join("b")).unwrap();
@@ -63,7 +63,7 @@ fn a_file_rewritten_in_place_is_whole_after_recovery_whenever_its_writer_is_kill
 }
 
 /// Starts the task and kills it at a random moment of its work.
-fn kill_somewhere(task: &[&str]) {
+pub(crate) fn kill_somewhere(task: &[&str]) {
     let mut child = child(task).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().ends_with("ready")));
