@@ -6,12 +6,16 @@ use std::os::unix::fs::FileExt;
 
 use self::units::{Breaks, Counter};
 use crate::text::{Encoding, LineEnds};
+use crate::write::Hash;
 
 mod units;
 
 /// Large enough that the calls cost nothing, small enough to stay in the cache of one core; a
 /// multiple of every code unit, so that no unit is ever cut.
 const CHUNK: usize = 256 * 1024;
+/// The largest file whose content is hashed: a larger one is not edited by a model, and hashing
+/// would take longer than reading.
+pub const HASHED: u64 = 32 * 1024 * 1024;
 /// The most bytes that one character takes in any encoding.
 const LONGEST_CHARACTER: usize = 4;
 
@@ -51,6 +55,8 @@ pub struct Page {
     pub invalid: usize,
     /// How many bytes were read; fewer than the length if the file shrank or the call was cancelled.
     pub bytes_read: u64,
+    /// The hash of all that was read, if that is the whole file and it is not too large.
+    pub content: Option<Hash>,
 }
 
 /// One line as it is shown.
@@ -90,6 +96,7 @@ pub fn page(
 ) -> io::Result<Page> {
     let mut buffer = vec![0; CHUNK.min(usize::try_from(len).unwrap_or(CHUNK))];
     let mut pager = Pager::new(*encoding, window);
+    let mut hasher = (len <= HASHED).then(blake3::Hasher::new);
     let mut at = 0;
     let mut exact = true;
     while at < len {
@@ -101,6 +108,9 @@ pub fn page(
         let chunk = buffer.get_mut(..wanted).unwrap_or_default();
         let read = read_up_to(file, chunk, at)?;
         let chunk = chunk.get(..read).unwrap_or_default();
+        if let Some(hasher) = &mut hasher {
+            hasher.update(chunk);
+        }
         let body = match at {
             0 => pager.begin(chunk, len == read as u64),
             _ => chunk,
@@ -111,7 +121,8 @@ pub fn page(
             break;
         }
     }
-    Ok(pager.finish(exact, at))
+    let content = hasher.filter(|_| exact && at == len).map(|hasher| hasher.finalize());
+    Ok(Page { content, ..pager.finish(exact, at) })
 }
 
 /// Reads until the buffer is full or the file ends, and returns how much there was.
@@ -169,6 +180,7 @@ impl Pager {
                 line_ends: LineEnds::None,
                 invalid: 0,
                 bytes_read: 0,
+                content: None,
             },
             text_bytes: 0,
             line: 1,

@@ -5,6 +5,10 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::EncoderResult;
 
+mod splice;
+
+pub use splice::SpliceError;
+
 /// How the text of a file is written in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {

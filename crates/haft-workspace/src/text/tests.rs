@@ -188,3 +188,90 @@ proptest! {
         encoding.decode(&bytes);
     }
 }
+
+/// A text, where it is to be changed, and what is to stand there.
+fn change_of(text: &str, from: usize, to: usize) -> std::ops::Range<usize> {
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let (one, two) = (places[from % places.len()], places[to % places.len()]);
+    one.min(two)..one.max(two)
+}
+
+/// Characters that the encoding can hold, made of what it makes of bytes.
+fn encodable(encoding: &Encoding, bytes: &[u8]) -> String {
+    let text = encoding.decode_part(bytes).text.into_owned();
+    text.chars().filter(|one| encoding.encode_part(&one.to_string()).is_ok()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_change_of_a_span_leaves_every_other_byte_in_any_encoding(
+        which in 0_usize..39,
+        bytes in proptest::collection::vec(prop_oneof![any::<u8>(), 0x20_u8..0x7f, Just(b'\n'), Just(b'\r')], 0..60),
+        new in proptest::collection::vec(any::<u8>(), 0..12),
+        (from, to) in (0_usize..60, 0_usize..60),
+        clean in any::<bool>(),
+    ) {
+        let encoding = every_encoding()[which];
+        let body = match clean {
+            // What the encoding itself would write.
+            true => encoding.encode_part(&encodable(&encoding, &bytes)).unwrap().into_owned(),
+            false => bytes,
+        };
+        let whole = [encoding.mark(), &body].concat();
+        let text = encoding.decode(&whole).text.into_owned();
+        let range = change_of(&text, from, to);
+        let new = encodable(&encoding, &new).replace(char::REPLACEMENT_CHARACTER, "");
+        let expected = format!("{}{new}{}", &text[..range.start], &text[range.end..]);
+        match encoding.splice(&whole, &[(range.clone(), &new)]) {
+            Ok(spliced) => {
+                prop_assert_eq!(&*encoding.decode(&spliced).text, &expected);
+                prop_assert!(spliced.starts_with(encoding.mark()));
+                // Before and after the span, byte for byte what was there.
+                let head = encoding.encode_part(&text[..range.start]).map_or(0, |head| head.len());
+                let tail = encoding.encode_part(&text[range.end..]).map_or(0, |tail| tail.len());
+                if clean {
+                    let mark = encoding.mark().len();
+                    prop_assert_eq!(&spliced[..mark + head], &whole[..mark + head]);
+                    prop_assert_eq!(&spliced[spliced.len() - tail..], &whole[whole.len() - tail..]);
+                }
+            }
+            Err(error) => {
+                let several = matches!(encoding, Encoding::Legacy(legacy) if !legacy.is_single_byte());
+                prop_assert!(several || !clean, "{error}");
+                prop_assert!(!clean || !encoding.decode(&whole).faithful, "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_utf_8_keeps_its_damage_outside_the_span(
+        before in proptest::collection::vec(any::<u8>(), 0..20),
+        after in proptest::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let whole = [&before, "\nold é\n".as_bytes(), &after].concat();
+        let text = String::from_utf8_lossy(&whole).into_owned();
+        prop_assume!(text.matches("old é").count() == 1);
+        let at = text.find("old é").unwrap();
+        let spliced = Encoding::Utf8.splice(&whole, &[(at..at + 6, "new ü")]).unwrap();
+        prop_assert_eq!(spliced, [&before, "\nnew ü\n".as_bytes(), &after].concat());
+    }
+}
+
+#[test]
+fn several_spans_are_changed_at_once_and_in_order_only() {
+    let utf_16 = Encoding::Utf16Le.encode("eins zwei drei").unwrap();
+    let changed = Encoding::Utf16Le.splice(&utf_16, &[(0..4, "one"), (10..14, "three")]).unwrap();
+    assert_eq!(Encoding::Utf16Le.decode(&changed).text, "one zwei three");
+    for bad in [[(5..9, "x"), (0..4, "y")], [(0..6, "x"), (5..9, "y")], [(0..4, "x"), (5..99, "y")]]
+    {
+        let refused = Encoding::Utf16Le.splice(&utf_16, &bad);
+        assert!(matches!(refused, Err(SpliceError::Indivisible { .. })), "{bad:?}");
+    }
+    let latin = Encoding::for_name("windows-1252").unwrap();
+    let refused = latin.splice(b"caf\xE9", &[(0..3, "日本")]).unwrap_err();
+    assert!(refused.to_string().contains("cannot be written in windows-1252"), "{refused}");
+    let bad = Encoding::Utf8.splice(b"a\xFFb", &[(0..5, "b\u{FFFD}a")]).unwrap_err();
+    assert!(matches!(bad, SpliceError::Undecodable { at: 1 }), "{bad}");
+}
