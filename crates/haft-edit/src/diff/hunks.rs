@@ -1,0 +1,133 @@
+//! The lines of two texts, where they differ, and those places grouped with lines around them.
+
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::Role;
+
+/// The lines of both texts, line ends included.
+pub(crate) struct Lines<'t> {
+    pub(crate) old: Vec<&'t str>,
+    pub(crate) new: Vec<&'t str>,
+}
+
+/// Lines of the old text and those that stand in their place, as line indices from zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hunk {
+    pub(crate) old: Range<usize>,
+    pub(crate) new: Range<usize>,
+}
+
+/// Hunks that are close together, with the unchanged lines around them.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) old: Range<usize>,
+    pub(crate) new: Range<usize>,
+    pub(crate) hunks: Vec<Hunk>,
+}
+
+/// One line on the way through a group.
+pub(crate) struct Step<'t> {
+    pub(crate) role: Role,
+    /// The line with its end.
+    pub(crate) line: &'t str,
+    /// Its number from one: in the old text if it was removed, else in the new one.
+    pub(crate) number: usize,
+}
+
+/// Finds where two texts differ. If more than `most` lines are left without the common head and tail, all of them
+/// are one hunk.
+pub(crate) fn compare<'t>(old: &'t str, new: &'t str, most: usize) -> (Lines<'t>, Vec<Hunk>) {
+    let lines = Lines { old: split(old), new: split(new) };
+    let head = lines.old.iter().zip(&lines.new).take_while(|(a, b)| a == b).count();
+    let old_rest = lines.old.get(head..).unwrap_or_default();
+    let new_rest = lines.new.get(head..).unwrap_or_default();
+    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+    let old_middle = old_rest.get(..old_rest.len() - tail).unwrap_or_default();
+    let new_middle = new_rest.get(..new_rest.len() - tail).unwrap_or_default();
+    let hunks = if old_middle.is_empty() && new_middle.is_empty() {
+        Vec::new()
+    } else if old_middle.len() + new_middle.len() > most {
+        vec![Hunk { old: head..head + old_middle.len(), new: head..head + new_middle.len() }]
+    } else {
+        changed(&capture_diff_slices(Algorithm::Myers, old_middle, new_middle), head)
+    };
+    (lines, hunks)
+}
+
+/// Gathers hunks whose surroundings of `context` lines touch.
+pub(crate) fn groups(hunks: &[Hunk], lines: &Lines<'_>, context: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for hunk in hunks {
+        let before = context.min(hunk.old.start);
+        let after = context.min(lines.old.len() - hunk.old.end);
+        let old = hunk.old.start - before..hunk.old.end + after;
+        let new = hunk.new.start - before..hunk.new.end + after;
+        match groups.last_mut() {
+            Some(last) if old.start <= last.old.end => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+                last.hunks.push(hunk.clone());
+            }
+            _ => groups.push(Group { old, new, hunks: vec![hunk.clone()] }),
+        }
+    }
+    groups
+}
+
+impl Group {
+    /// Every line of the group, in the order of a diff.
+    pub(crate) fn steps<'a, 't: 'a>(
+        &'a self,
+        lines: &'a Lines<'t>,
+    ) -> impl Iterator<Item = Step<'t>> + 'a {
+        let mut from = self.new.start;
+        let changed = self.hunks.iter().flat_map(move |hunk| {
+            let context = from..hunk.new.start;
+            from = hunk.new.end;
+            steps(Role::Context, &lines.new, context)
+                .chain(steps(Role::Removed, &lines.old, hunk.old.clone()))
+                .chain(steps(Role::Added, &lines.new, hunk.new.clone()))
+        });
+        let rest = self.hunks.last().map_or(self.new.start, |hunk| hunk.new.end)..self.new.end;
+        changed.chain(steps(Role::Context, &lines.new, rest))
+    }
+}
+
+fn steps<'a, 't: 'a>(
+    role: Role,
+    lines: &'a [&'t str],
+    range: Range<usize>,
+) -> impl Iterator<Item = Step<'t>> + 'a {
+    let first = range.start;
+    let lines = lines.get(range).unwrap_or_default();
+    lines.iter().enumerate().map(move |(index, line)| Step {
+        role,
+        line,
+        number: first + index + 1,
+    })
+}
+
+fn changed(ops: &[DiffOp], offset: usize) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for op in ops {
+        if matches!(op, DiffOp::Equal { .. }) {
+            continue;
+        }
+        let shift = |range: Range<usize>| range.start + offset..range.end + offset;
+        let (old, new) = (shift(op.old_range()), shift(op.new_range()));
+        match hunks.last_mut() {
+            Some(last) if last.old.end == old.start && last.new.end == new.start => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+            }
+            _ => hunks.push(Hunk { old, new }),
+        }
+    }
+    hunks
+}
+
+fn split(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
