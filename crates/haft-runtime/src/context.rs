@@ -64,6 +64,8 @@ pub struct Context {
     pub message: Option<MessageId>,
     /// The call.
     pub call: CallId,
+    /// The call that this one is a part of.
+    pub parent: Option<CallId>,
     /// The agent that made it.
     pub agent: AgentId,
     /// Fires when the call is to end. What has not ended half a second later is dropped.
@@ -71,7 +73,6 @@ pub struct Context {
     pub(crate) limits: Limits,
     pub(crate) toolset: Toolset,
     pub(crate) life: Life,
-    pub(crate) is_child: bool,
     /// What makes this call the same as another; set once its arguments fit.
     pub(crate) fingerprint: OnceLock<u64>,
     /// When a cancelled call is dropped; set when the cancellation is first seen.
@@ -129,7 +130,7 @@ impl Context {
             limits,
             toolset: toolset.clone(),
             life,
-            is_child: call.parent.is_some(),
+            parent: call.parent.clone(),
             fingerprint: OnceLock::new(),
             grace_ends: OnceLock::new(),
         }

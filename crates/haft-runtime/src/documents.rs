@@ -24,14 +24,14 @@ impl Documents {
     ///
     /// # Errors
     /// If the store fails, or holds something of another shape.
-    pub async fn get<T>(&self, scope: Scope, name: &'static str) -> Result<T, ToolError>
+    pub async fn get<T>(&self, scope: Scope, name: impl Into<String>) -> Result<T, ToolError>
     where
         T: DeserializeOwned + Default + Send + 'static,
     {
-        let store = Arc::clone(&self.store);
+        let (store, name) = (Arc::clone(&self.store), name.into());
         blocking(move || {
-            let value = store.document(&scope, name)?;
-            value.map_or_else(|| Ok(T::default()), |value| parse(name, value))
+            let value = store.document(&scope, &name)?;
+            value.map_or_else(|| Ok(T::default()), |value| parse(&name, value))
         })
         .await
     }
@@ -45,19 +45,20 @@ impl Documents {
     pub async fn update<T, R>(
         &self,
         scope: Scope,
-        name: &'static str,
+        name: impl Into<String>,
         mut change: impl FnMut(&mut T) -> Result<R, ToolError> + Send + 'static,
     ) -> Result<R, ToolError>
     where
         T: Serialize + DeserializeOwned + Default + Send + 'static,
         R: Send + 'static,
     {
-        let store = Arc::clone(&self.store);
+        let (store, name) = (Arc::clone(&self.store), name.into());
+        let shown = name.clone();
         let (answer, stored) = run_blocking(move || {
             let mut answer = None;
-            let stored = store.update_document(&scope, name, &mut |value| {
+            let stored = store.update_document(&scope, &name, &mut |value| {
                 let mut document: T = match value {
-                    Some(value) => parse(name, value)?,
+                    Some(value) => parse(&name, value)?,
                     None => T::default(),
                 };
                 let made = change(&mut document);
@@ -74,9 +75,11 @@ impl Documents {
         .await?;
         match (answer, stored) {
             (Some(Err(refusal)), _) => Err(refusal),
-            (_, Err(error)) => Err(ToolError::caused(format!("{name} could not be stored"), error)),
+            (_, Err(error)) => {
+                Err(ToolError::caused(format!("{shown} could not be stored"), error))
+            }
             (Some(Ok(answer)), Ok(())) => Ok(answer),
-            (None, Ok(())) => Err(ToolError::failed(format!("{name} was not changed"))),
+            (None, Ok(())) => Err(ToolError::failed(format!("{shown} was not changed"))),
         }
     }
 }

@@ -40,7 +40,7 @@ impl Toolset {
         cx: &Context,
     ) -> Result<(), ToolError> {
         // The children of a batch are part of one call, and judged with it.
-        if cx.is_child {
+        if cx.parent.is_some() {
             return Ok(());
         }
         let repetitions = self.runtime().repetitions();

@@ -5,12 +5,20 @@ use std::sync::Arc;
 use haft_runtime::permission::{Effect, EffectKind};
 use haft_runtime::{Context, InitContext, InitError, ToolError};
 use haft_workspace::Workspace;
+use haft_workspace::journal::Journal;
 use haft_workspace::open::OpenError;
 use haft_workspace::path::Place;
+
+use crate::change::NO_JOURNAL;
+use crate::stamps::Stamps;
 
 /// A tool's way to files.
 pub(crate) struct Files {
     pub(crate) workspace: Arc<Workspace>,
+    /// What makes changes whole, and undoable; none where files are only read.
+    pub(crate) journal: Option<Arc<Journal>>,
+    /// What sessions have seen.
+    pub(crate) stamps: Stamps,
 }
 
 impl Files {
@@ -18,7 +26,16 @@ impl Files {
         let workspace = cx.shared::<Workspace>();
         let workspace =
             workspace.ok_or_else(|| InitError::new("files need a workspace to be in"))?;
-        Ok(Self { workspace })
+        Ok(Self { workspace, journal: cx.shared::<Journal>(), stamps: Stamps::open(cx) })
+    }
+
+    /// The same for a tool that changes files.
+    pub(crate) fn to_change(cx: &InitContext<'_>) -> Result<Self, InitError> {
+        let files = Self::open(cx)?;
+        if files.journal.is_none() {
+            return Err(InitError::new(NO_JOURNAL));
+        }
+        Ok(files)
     }
 
     /// Where a path leads that the model wrote.

@@ -3,14 +3,18 @@
 use haft_runtime::Registry;
 
 mod batch;
+mod change;
 mod files;
 mod invalid;
 mod list;
 mod question;
 mod read;
+mod stamps;
 mod todoread;
 mod todos;
 mod todowrite;
+mod undo;
+mod write;
 
 /// The rules that hold where nobody has written others, in the form of a rules file.
 pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
@@ -23,6 +27,8 @@ pub fn register(registry: &mut Registry) {
     registry
         .tool::<read::Read>()
         .tool::<list::List>()
+        .tool::<write::Write>()
+        .tool::<undo::Undo>()
         .tool::<todowrite::TodoWrite>()
         .tool::<todoread::TodoRead>()
         .tool::<question::AskUser>()

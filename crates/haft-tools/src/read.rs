@@ -9,7 +9,9 @@ use haft_workspace::path::Place;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::change::current;
 use crate::files::Files;
+use crate::stamps::Stamp;
 
 mod attach;
 mod folder;
@@ -82,10 +84,13 @@ impl Tool for Read {
         let effects = self.files.reading(&place, cx).await?;
         cx.ask(Ask::new(format!("read {}", place.shown()), effects)).await?;
         let view = View { params, bytes: cx.limits().bytes, lines: cx.limits().lines };
-        let cancel = cx.cancel.clone();
-        let read =
-            move |workspace: &Workspace| view.of(workspace, &place, &|| cancel.is_cancelled());
-        self.files.blocking(read).await?
+        let (cancel, at) = (cx.cancel.clone(), place.clone());
+        let read = move |workspace: &Workspace| view.of(workspace, &at, &|| cancel.is_cancelled());
+        let Seen { output, stamp } = self.files.blocking(read).await??;
+        if let Some(stamp) = stamp {
+            self.files.stamps.add(cx, &place.path, stamp).await?;
+        }
+        Ok(output)
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
@@ -94,6 +99,18 @@ impl Tool for Read {
 
     fn traits(&self) -> Traits {
         Traits::READ_ONLY
+    }
+}
+
+/// What is shown, and what the session has seen of the file by that.
+struct Seen {
+    output: Output,
+    stamp: Option<Stamp>,
+}
+
+impl From<Output> for Seen {
+    fn from(output: Output) -> Self {
+        Self { output, stamp: None }
     }
 }
 
@@ -110,25 +127,31 @@ impl View {
         workspace: &Workspace,
         place: &Place,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Output, ToolError> {
+    ) -> Result<Seen, ToolError> {
         let Opened { file, metadata } =
             workspace.open_place(place).map_err(|error| Files::explain(workspace, place, error))?;
         if metadata.is_dir() {
-            return self.folder(workspace, place, cancelled);
+            return self.folder(workspace, place, cancelled).map(Seen::from);
         }
         let title = place.shown();
         let unreadable = |error| ToolError::caused(format!("{title} cannot be read"), error);
-        let output = match sniff(&file, metadata.len()).map_err(unreadable)? {
-            Kind::Empty => Output::new(&title, "(the file is empty)"),
+        let whole = || current(workspace, place).ok().flatten().map(|it| Stamp::whole(it.hash, 0));
+        let seen: Seen = match sniff(&file, metadata.len()).map_err(unreadable)? {
+            Kind::Empty => Output::new(&title, "(the file is empty)").into(),
             Kind::Text(encoding) if self.params.mode == Some(Mode::Indentation) => {
                 self.block(&title, &file, metadata.len(), &encoding, cancelled)?
             }
             Kind::Text(encoding) => {
                 self.slice(&title, &file, metadata.len(), &encoding, cancelled)?
             }
-            Kind::Sizeless => self.endless(&title, &file, cancelled)?,
-            Kind::Picture(format) => attach::picture(&title, &file, metadata.len(), format)?,
-            Kind::Pdf => attach::pdf(&title, &file, metadata.len())?,
+            Kind::Sizeless => self.endless(&title, &file, cancelled)?.into(),
+            Kind::Picture(format) => Seen {
+                output: attach::picture(&title, &file, metadata.len(), format)?,
+                stamp: whole(),
+            },
+            Kind::Pdf => {
+                Seen { output: attach::pdf(&title, &file, metadata.len())?, stamp: whole() }
+            }
             Kind::Binary { what } => {
                 let size = metadata.len();
                 return Err(ToolError::failed(format!(
@@ -136,7 +159,8 @@ impl View {
                 )));
             }
         };
-        Ok(output.with("path", place.path.to_string_lossy()).with("size", metadata.len()))
+        let output = seen.output.with("path", place.path.to_string_lossy());
+        Ok(Seen { output: output.with("size", metadata.len()), stamp: seen.stamp })
     }
 
     fn first_line(&self) -> u64 {

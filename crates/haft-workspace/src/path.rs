@@ -76,8 +76,9 @@ impl Workspace {
         Ok(self.place(path, exists))
     }
 
-    /// A canonical path as a place.
-    fn place(&self, path: PathBuf, exists: bool) -> Place {
+    /// A path that is known to be canonical as a place.
+    #[must_use]
+    pub fn place(&self, path: PathBuf, exists: bool) -> Place {
         // A workspace that is the whole machine encloses nothing.
         let encloses = self.root().parent().is_some();
         let inside = path.strip_prefix(self.root()).ok().filter(|_| encloses);

@@ -6,7 +6,7 @@
 //! so a path that is redirected meanwhile leads nowhere else.
 
 mod attributes;
-mod backup;
+pub(crate) mod backup;
 mod error;
 mod in_place;
 pub(crate) mod lock;
@@ -21,7 +21,7 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-pub use blake3::Hash;
+pub use blake3::{Hash, hash};
 
 pub use error::{Obstacle, WriteError};
 pub use in_place::{Outcome, Recovery, recover};

@@ -91,6 +91,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<SessionsCommand>,
     },
+    /// Show what calls changed in files, the last first
+    Log(LogArgs),
+    /// Take back what a call changed in files
+    Undo(UndoArgs),
+    /// Do again what was undone
+    Redo(UndoArgs),
     /// The config in force, and its schema
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -190,6 +196,32 @@ pub(crate) enum SessionsCommand {
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u16>,
     },
+}
+
+/// `haft log …`
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Only what this call changed
+    pub(crate) call: Option<String>,
+    /// Show the changes themselves
+    #[arg(long, short)]
+    pub(crate) diff: bool,
+    /// How many at most
+    #[arg(long, short = 'n', default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+/// `haft undo …` and `haft redo …`
+#[derive(Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// The call, as `haft log` shows it [default: the last one, of the session if one is given]
+    pub(crate) call: Option<String>,
+    /// Everything, back to the first change in the journal
+    #[arg(long, conflicts_with = "call")]
+    pub(crate) all: bool,
+    /// Only show what would be changed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `haft config …`

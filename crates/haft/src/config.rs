@@ -43,6 +43,12 @@ pub(crate) struct LimitsTable {
     /// Most MiB of kept answers (512).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keep_mib: Option<u32>,
+    /// Days for which a change can be undone (30).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) journal_days: Option<u32>,
+    /// Most MiB of old contents, compressed, in one workspace's journal (1024).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) journal_mib: Option<u32>,
 }
 
 /// An agent's own settings.
@@ -137,8 +143,10 @@ impl Loaded {
     /// The parts that are neither rules nor agents.
     fn settings(&self) -> Vec<String> {
         let mut settings = Vec::new();
-        let LimitsTable { lines, bytes, keep_days, keep_mib } = &self.file.limits;
-        if lines.is_some() || bytes.is_some() || keep_days.is_some() || keep_mib.is_some() {
+        let LimitsTable { lines, bytes, keep_days, keep_mib, journal_days, journal_mib } =
+            &self.file.limits;
+        let numbers = [keep_days, keep_mib, journal_days, journal_mib];
+        if lines.or(*bytes).is_some() || numbers.iter().any(|it| it.is_some()) {
             settings.push("[limits]".to_owned());
         }
         if !self.file.features.is_empty() {

@@ -76,15 +76,23 @@ impl Haft {
         Ok(Policy::new(layers).protect(self.protected()))
     }
 
+    /// The folder that is worked in.
+    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
+        let home = self.environment.home.clone();
+        Workspace::open(&self.root, home)
+            .with_context(|| format!("{} cannot be opened", self.root.display()))
+    }
+
     /// The runtime, with `host` to answer asks.
     pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
-        let home = self.environment.home.clone();
-        let workspace = Workspace::open(&self.root, home)
-            .with_context(|| format!("{} cannot be opened", self.root.display()))?;
-        let runtime = Runtime::builder(&self.project)
-            .registry(registry)
+        let workspace = self.workspace()?;
+        let mut runtime = Runtime::builder(&self.project).registry(registry);
+        if let Some(journal) = self.journal() {
+            runtime = runtime.share(Arc::new(journal));
+        }
+        let runtime = runtime
             .share(Arc::new(workspace))
             .policy(self.policy()?)
             .host(host)

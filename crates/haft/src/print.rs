@@ -63,7 +63,8 @@ impl Printer<'_> {
         self.style(Style::new().bold(), text)
     }
 
-    fn style(self, style: Style, text: &str) -> String {
+    /// Text in a style, if colours are wanted.
+    pub(crate) fn style(self, style: Style, text: &str) -> String {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 }

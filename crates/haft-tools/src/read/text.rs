@@ -7,7 +7,8 @@ use haft_workspace::block::{Request, block};
 use haft_workspace::page::{Line, Page, Total, Window, page};
 use haft_workspace::text::Encoding;
 
-use super::View;
+use super::{Seen, View};
+use crate::stamps::Stamp;
 
 /// Longest line that is shown whole.
 const LINE_CHARS: usize = 2_000;
@@ -27,7 +28,7 @@ impl View {
         len: u64,
         encoding: &Encoding,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Output, ToolError> {
+    ) -> Result<Seen, ToolError> {
         let window = self.window();
         let page = page_of(title, file, len, encoding, window, cancelled)?;
         let total = match page.total {
@@ -47,7 +48,8 @@ impl View {
         let output = Output { footer, ..Output::new(title, text) }
             .with("lines", serde_json::json!([window.from_line, last]))
             .with("total_lines", total);
-        Ok(described(output, &page, encoding, last < total))
+        let stamp = page.content.map(|it| Stamp::of(it, total, [(window.from_line, last)]));
+        Ok(Seen { output: described(output, &page, encoding, last < total), stamp })
     }
 
     /// The block around a line.
@@ -58,7 +60,7 @@ impl View {
         len: u64,
         encoding: &Encoding,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Output, ToolError> {
+    ) -> Result<Seen, ToolError> {
         if len > LARGEST {
             return Err(ToolError::failed(format!(
                 "{title} is too large ({len} bytes) for mode indentation; use mode slice with offset and limit"
@@ -97,7 +99,9 @@ impl View {
         let shown = chosen.iter().filter(|line| line.number <= last).count();
         let footer = format!("(the block around line {anchor}: {shown} of {total} lines)");
         let output = Output { footer, ..Output::new(title, text) }.with("total_lines", total);
-        Ok(described(output, &page, encoding, shown < chosen.len()))
+        let seen = chosen.iter().take(shown).map(|line| (line.number, line.number));
+        let stamp = page.content.map(|it| Stamp::of(it, total as u64, seen));
+        Ok(Seen { output: described(output, &page, encoding, shown < chosen.len()), stamp })
     }
 
     /// The beginning of something that has no length, as under /proc.

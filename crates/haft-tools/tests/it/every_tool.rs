@@ -17,6 +17,8 @@ fn samples() -> Vec<(&'static str, Value)> {
     vec![
         ("read", json!({ "file_path": "a.txt", "offset": 1, "limit": 2, "mode": "slice" })),
         ("list", json!({ "path": ".", "ignore": ["*.log"], "depth": 2 })),
+        ("write", json!({ "file_path": "new/b.txt", "content": "beta\n" })),
+        ("undo", json!({ "call": "none" })),
         ("todowrite", json!({ "todos": todos })),
         ("todoread", json!({})),
         ("question", json!({ "questions": [question] })),
@@ -30,7 +32,7 @@ fn samples() -> Vec<(&'static str, Value)> {
     ]
 }
 
-const ASK_ALL: &str = "[permission]\n\"*\" = \"ask\"\n";
+pub(crate) const ASK_ALL: &str = "[permission]\n\"*\" = \"ask\"\n";
 const DENY_ALL: &str = "[permission]\n\"*\" = \"deny\"\n";
 
 #[tokio::test]

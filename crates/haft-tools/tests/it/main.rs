@@ -15,4 +15,6 @@ mod read;
 mod tidy;
 mod todoread;
 mod todowrite;
+mod undo;
 mod world;
+mod write;

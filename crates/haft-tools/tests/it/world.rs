@@ -11,6 +11,7 @@ use haft_runtime::{
 };
 use haft_store::{Options, SqliteStore};
 use haft_workspace::Workspace;
+use haft_workspace::journal::Journal;
 use serde_json::Value;
 
 /// Answers as it was told to, and remembers what it was asked.
@@ -36,6 +37,7 @@ impl Host for Scripted {
 
 pub(crate) struct World {
     dir: Arc<tempfile::TempDir>,
+    runtime: Runtime,
     pub(crate) toolset: Toolset,
     pub(crate) session: SessionId,
     pub(crate) host: Scripted,
@@ -70,6 +72,12 @@ impl World {
         Self { session: self.session.clone(), ..again }
     }
 
+    /// The same workspace, store and session under other rules, as after a restart.
+    pub(crate) async fn again(&self, rules: &str) -> Self {
+        let again = Self::on(Arc::clone(&self.dir), rules, Reply::Unattended, None).await;
+        Self { session: self.session.clone(), ..again }
+    }
+
     async fn on(
         dir: Arc<tempfile::TempDir>,
         rules: &str,
@@ -80,17 +88,21 @@ impl World {
         let layer = rules_file::parse(rules, LayerKind::User, "rules", &Expand::nothing()).unwrap();
         let store = SqliteStore::open(&dir.path().join("state"), Options::default()).unwrap();
         let workspace = Workspace::open(&dir.path().join("workspace"), None).unwrap();
+        let state = dir.path().join("state");
+        let journal =
+            Journal::of(workspace.root(), &state, haft_workspace::journal::Options::default());
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
         let runtime = Runtime::builder(dir.path().join("workspace").to_string_lossy())
             .registry(registry)
             .share(Arc::new(workspace))
+            .share(Arc::new(journal))
             .policy(Policy::new(vec![layer]))
             .host(host.clone())
             .store(Arc::new(store))
             .build();
         let toolset = runtime.toolset(&Audience::of(AgentId::parse("build").unwrap())).await;
-        Self { dir, toolset, session: SessionId::fresh(), host }
+        Self { dir, runtime, toolset, session: SessionId::fresh(), host }
     }
 
     pub(crate) fn workspace(&self) -> std::path::PathBuf {
@@ -102,6 +114,15 @@ impl World {
         let path = self.workspace().join(path);
         fs_err::create_dir_all(path.parent().unwrap()).unwrap();
         fs_err::write(path, content).unwrap();
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Vec<u8> {
+        fs_err::read(self.workspace().join(path)).unwrap()
+    }
+
+    /// What listeners are told of this session from now on.
+    pub(crate) fn events(&self) -> haft_runtime::Events {
+        self.runtime.events(Some(self.session.clone()))
     }
 
     pub(crate) fn prepare(&self, tool: &str, args: Value) -> Call {

@@ -8,6 +8,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::write::Hash;
+use crate::write::backup::private_folder;
 use crate::write::temporary::Temporary;
 
 /// Where they are, in the folder of a journal.
@@ -69,11 +70,4 @@ impl Kept {
         let content = lz4_flex::decompress_size_prepended(&packed).map_err(|_| damaged())?;
         if blake3::hash(&content) != hash { Err(damaged()) } else { Ok(Some(content)) }
     }
-}
-
-/// Makes a folder that only its owner can look into.
-pub(super) fn private_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(folder)
 }

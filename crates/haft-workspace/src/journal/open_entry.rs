@@ -9,7 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::retry_on_intr;
 
 use super::entry::Entry;
-use super::kept::private_folder;
+use crate::write::backup::private_folder;
 use crate::write::lock;
 use crate::write::temporary::Temporary;
 

@@ -11,8 +11,8 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::Journal;
 use super::entry::{self, Entry};
-use super::kept::private_folder;
 use super::open_entry::OPEN;
+use crate::write::backup::private_folder;
 
 /// What was added since the last pruning, a number a line; the first is what was there then.
 const GROWTH: &str = "growth";

@@ -121,6 +121,9 @@ pub(super) fn prepare(
         if !paths.insert(step.path.clone()) {
             return Err(ChangeError::Twice { path: step.path });
         }
+        if makes_a_folder_that_is_there(workspace, &step)? {
+            continue;
+        }
         // A single file is compared under its lock when it is written; nothing else is at stake.
         if several || matches!(step.before, Content::Of(_)) {
             conflicts.extend(conflict(workspace, &step)?);
@@ -128,6 +131,13 @@ pub(super) fn prepare(
         planned.push(Planned::of(step));
     }
     if conflicts.is_empty() { Ok(planned) } else { Err(ChangeError::Conflicts(conflicts)) }
+}
+
+/// Whether somebody else has just made the folder, on the way to a file of their own.
+fn makes_a_folder_that_is_there(workspace: &Workspace, step: &Step) -> Result<bool, ChangeError> {
+    let makes = matches!(step.after, Content::Of(State::Folder { .. }));
+    let is_there = |now| matches!(now, Look::State(State::Folder { .. }));
+    Ok(makes && step.before == Content::Absent && is_there(look(workspace, &step.path)?))
 }
 
 fn conflict(workspace: &Workspace, step: &Step) -> Result<Option<Conflict>, ChangeError> {
@@ -223,9 +233,11 @@ impl Planned {
             (_, State::Absent) => self.remove(&at),
             (State::Absent, State::Folder { mode }) => {
                 let wide = Mode::from_raw_mode(0o777);
-                retry_on_intr(|| rustix::fs::mkdirat(at.dir(), at.name(), wide))
-                    .map_err(|error| at.failed("make the folder", error))?;
-                set_mode(&at, None, *mode)
+                match retry_on_intr(|| rustix::fs::mkdirat(at.dir(), at.name(), wide)) {
+                    Ok(()) => set_mode(&at, None, *mode),
+                    Err(Errno::EXIST) if workspace.open_folder(&self.path).is_ok() => Ok(()),
+                    Err(error) => Err(at.failed("make the folder", error)),
+                }
             }
             (State::Absent, State::Link { target }) => {
                 retry_on_intr(|| rustix::fs::symlinkat(target, at.dir(), at.name()))

@@ -192,7 +192,10 @@ fn net_changes(entries: &[Entry], conflicts: &mut Vec<Conflict>) -> Vec<Changed>
                 net.push(change.reversed());
             }
             Some(earlier) => {
-                if !earlier.before.agrees_with(&change.before) {
+                // Two calls beside each other may both have found a folder missing.
+                let both_made = matches!(change.after, State::Folder { .. })
+                    && earlier.before.agrees_with(&change.after);
+                if !earlier.before.agrees_with(&change.before) && !both_made {
                     let why = "was changed by somebody else in between".to_owned();
                     conflicts.push(Conflict { path: change.path.clone(), why });
                 }

@@ -45,6 +45,7 @@ impl Backup {
         old: &[u8],
         new: &[u8],
     ) -> io::Result<Self> {
+        private_folder(recovery)?;
         let folder = open_folder(recovery)?;
         let name = OsString::from(format!("haft-{}{SUFFIX}", unique()));
         let file = {
@@ -81,6 +82,13 @@ pub(super) fn discard(folder: BorrowedFd<'_>, name: &OsStr) {
         let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
     }
     let _ = rustix::fs::fsync(folder);
+}
+
+/// Makes a folder that only its owner can look into, unless it is there.
+pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder)
 }
 
 /// Opens the folder that recovery files are kept in.

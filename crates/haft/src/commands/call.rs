@@ -20,6 +20,7 @@ pub(crate) async fn run(
     tool: String,
     args: String,
 ) -> anyhow::Result<u8> {
+    haft.recover(printer)?;
     let runtime = haft.runtime(Terminal::find(haft.environment.stderr_is_terminal))?;
     let toolset = haft.toolset(&runtime).await;
     let args = Arguments::Text(arguments(args)?);

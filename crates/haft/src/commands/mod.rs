@@ -9,18 +9,21 @@ use crate::environment::Environment;
 use crate::open::Haft;
 use crate::print::Printer;
 use haft_runtime::plain;
+use haft_workspace::journal::Way;
 
 mod call;
 mod completions;
 mod config;
 mod doctor;
 mod grants;
+mod log;
 mod man;
 mod policy;
 mod schema;
 mod sessions;
 mod tools;
 mod trust;
+mod undo;
 
 /// More than any call needs, and less than would hurt the machine.
 const MOST_INPUT: u64 = 64 * 1024 * 1024;
@@ -55,6 +58,9 @@ pub(crate) async fn run(
         Command::Sessions { command } => {
             sessions::run(&open(environment, common)?, printer, command)
         }
+        Command::Log(args) => log::run(&open(environment, common)?, printer, args),
+        Command::Undo(args) => undo::run(&open(environment, common)?, printer, Way::Undo, args),
+        Command::Redo(args) => undo::run(&open(environment, common)?, printer, Way::Redo, args),
         Command::Config(ConfigCommand::Show) => config::show(&open(environment, common)?, printer),
         Command::Config(ConfigCommand::Schema) => config::schema(printer),
         // It says itself what the others warn about.

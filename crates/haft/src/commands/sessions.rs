@@ -81,7 +81,11 @@ fn forget(
     }
     let mut forgotten = Vec::new();
     let mut unknown = Vec::new();
+    let journal = haft.journal();
     for id in ids {
+        if let Some(journal) = &journal {
+            journal.forget(id.as_str())?;
+        }
         if haft.store.forget_session(&id)? { forgotten.push(id) } else { unknown.push(id) }
     }
     let code = u8::from(!unknown.is_empty());

@@ -11,6 +11,7 @@ mod asks;
 mod batch;
 mod bounds;
 mod contract;
+mod journal;
 mod mounts;
 mod policy;
 mod policy_tools;

@@ -4,15 +4,19 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 6] = ["read", "list", "todowrite", "todoread", "question", "batch"];
+const TOOLS: [&str; 8] =
+    ["read", "list", "write", "undo", "todowrite", "todoread", "question", "batch"];
 const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 14] = [
     "call",
     "tools",
     "schema",
     "policy",
     "grants",
     "sessions",
+    "log",
+    "undo",
+    "redo",
     "config",
     "trust",
     "doctor",
