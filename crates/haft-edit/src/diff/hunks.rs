@@ -51,7 +51,7 @@ pub(crate) fn compare<'t>(old: &'t str, new: &'t str, most: usize) -> (Lines<'t>
     } else if old_middle.len() + new_middle.len() > most {
         vec![Hunk { old: head..head + old_middle.len(), new: head..head + new_middle.len() }]
     } else {
-        changed(&capture_diff_slices(Algorithm::Myers, old_middle, new_middle), head)
+        changed(&capture_diff_slices(Algorithm::Histogram, old_middle, new_middle), head)
     };
     (lines, hunks)
 }
