@@ -156,7 +156,7 @@ pub(super) fn settle_end(text: &str, chunk: &Chunk, mut change: Change) -> Chang
         }
         true => change.replacement.truncate(line),
         false if after.is_empty() && line == change.replacement.len() => {
-            change.replacement.push('\n')
+            change.replacement.push('\n');
         }
         false => {}
     }
