@@ -52,7 +52,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// Bounds under which a diff is whole, so that it can be applied.
-    pub const WHOLE: Self = Self { context: 3, compared_lines: 400_000, text_bytes: usize::MAX };
+    pub const WHOLE: Self = Self { context: 3, compared_lines: 200_000, text_bytes: usize::MAX };
 }
 
 impl Default for Bounds {

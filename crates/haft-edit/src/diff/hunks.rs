@@ -51,7 +51,7 @@ pub(crate) fn compare<'t>(old: &'t str, new: &'t str, most: usize) -> (Lines<'t>
     } else if old_middle.len() + new_middle.len() > most {
         vec![Hunk { old: head..head + old_middle.len(), new: head..head + new_middle.len() }]
     } else {
-        changed(&capture_diff_slices(Algorithm::Myers, old_middle, new_middle), head)
+        changed(&capture_diff_slices(Algorithm::Histogram, old_middle, new_middle), head)
     };
     (lines, hunks)
 }
@@ -59,18 +59,24 @@ pub(crate) fn compare<'t>(old: &'t str, new: &'t str, most: usize) -> (Lines<'t>
 /// Gathers hunks whose surroundings of `context` lines touch.
 pub(crate) fn groups(hunks: &[Hunk], lines: &Lines<'_>, context: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
+    let mut changed_until = 0;
     for hunk in hunks {
-        let before = context.min(hunk.old.start);
+        let gap = hunk.old.start - changed_until;
+        let before = context.min(gap);
         let after = context.min(lines.old.len() - hunk.old.end);
-        let old = hunk.old.start - before..hunk.old.end + after;
-        let new = hunk.new.start - before..hunk.new.end + after;
+        let (old_end, new_end) = (hunk.old.end + after, hunk.new.end + after);
+        changed_until = hunk.old.end;
         match groups.last_mut() {
-            Some(last) if old.start <= last.old.end => {
-                last.old.end = old.end;
-                last.new.end = new.end;
+            Some(last) if gap <= context.saturating_mul(2) => {
+                last.old.end = old_end;
+                last.new.end = new_end;
                 last.hunks.push(hunk.clone());
             }
-            _ => groups.push(Group { old, new, hunks: vec![hunk.clone()] }),
+            _ => groups.push(Group {
+                old: hunk.old.start - before..old_end,
+                new: hunk.new.start - before..new_end,
+                hunks: vec![hunk.clone()],
+            }),
         }
     }
     groups

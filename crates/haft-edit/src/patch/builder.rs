@@ -127,6 +127,10 @@ impl Builder {
         header: Option<&str>,
         hint_line: Option<usize>,
     ) -> Result<(), ParseError> {
+        // A new or deleted file has lines, but no place to look for.
+        if !matches!(self.file().map(|file| &file.kind), Some(Kind::Update { .. })) {
+            return Ok(());
+        }
         // Lines of `@@` that follow each other lead into one chunk, from outer to inner.
         if let Some(open) =
             self.chunk.as_mut().filter(|open| open.lines.is_empty() && hint_line.is_none())

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 pub(super) use view::{Sight, View};
 
-use self::changes::{FinalEnd, compose, narrow, settle_ends};
+use self::changes::{FinalEnd, compose, narrow, settle_end};
 use self::headers::{Scope, scopes};
 use super::error::{PatchError, Trouble};
 use super::{Chunk, PatchLine};
@@ -129,9 +129,7 @@ impl<'t> Finder<'t> {
     fn insertion(&self, chunk: &Chunk, index: usize) -> Result<Found, Trouble> {
         let view = self.views(chunk).last().unwrap_or(&self.exact);
         let tier = if view.is(Sight::Exact) { Tier::Exact } else { Tier::LineEnds };
-        let appends =
-            chunk.at_end || FinalEnd::of(chunk) != FinalEnd::Keep || chunk.no_newline.is_said();
-        let row = if self.text.is_empty() || appends {
+        let row = if self.text.is_empty() || claims_end(chunk) {
             view.rows.len()
         } else if chunk.headers.is_empty() {
             return Err(Trouble::Nowhere);
@@ -174,7 +172,7 @@ impl<'t> Finder<'t> {
         // Below the header, but not in what seems to belong to it: taken only if nothing there is meant instead.
         let nearer = scopes
             .iter()
-            .any(|scope| self.locate(chunk, &self.line_ends.bytes(&scope.block), false).is_ok());
+            .any(|scope| self.locate(chunk, &self.line_ends.bytes(&scope.block)).is_ok());
         if nearer { Err(several(&below, chunk)) } else { Ok(below) }
     }
 
@@ -186,9 +184,7 @@ impl<'t> Finder<'t> {
     ) -> Result<Found, Trouble> {
         let mut changes: Vec<Change> = Vec::new();
         for scope in scopes {
-            if let Ok(change) =
-                self.locate(chunk, &self.line_ends.bytes(&scope.block), chunk.at_end)
-            {
+            if let Ok(change) = self.locate(chunk, &self.line_ends.bytes(&scope.block)) {
                 changes.push(change);
             }
         }
@@ -203,18 +199,12 @@ impl<'t> Finder<'t> {
             }
         }
         let first = scopes.first().map_or(0, |scope| self.line_ends.start(scope.header));
-        let change = self.locate(chunk, &(first..self.text.len()), chunk.at_end)?;
+        let change = self.locate(chunk, &(first..self.text.len()))?;
         Ok(self.settled(chunk, index, vec![change]))
     }
 
     fn looser(&self, chunk: &Chunk, index: usize) -> Result<Found, Trouble> {
-        let all = 0..self.text.len();
-        let must_end = FinalEnd::of(chunk) != FinalEnd::Keep;
-        let result = match self.locate(chunk, &all, chunk.at_end || must_end) {
-            Err(_) if chunk.at_end && !must_end => self.locate(chunk, &all, false),
-            result => result,
-        };
-        match result {
+        match self.locate(chunk, &(0..self.text.len())) {
             Ok(change) => Ok(self.settled(chunk, index, vec![change])),
             Err(trouble) if chunk.hint_line.is_some() => {
                 let old = side(chunk, Role::Added);
@@ -247,7 +237,7 @@ impl<'t> Finder<'t> {
             Sight::LineEnds => Ok(compose(view, chunk, place, index, Tier::LineEnds)),
             Sight::TrailingBlanks => {
                 let rows = place..place + side(chunk, Role::Added).len();
-                let change = self.locate(chunk, &view.bytes(&rows), false)?;
+                let change = self.locate(chunk, &view.bytes(&rows))?;
                 match self.settled(chunk, index, vec![change]) {
                     Found::Changes(changes, _) => Ok(changes),
                     Found::Choice(..) => Ok(Vec::new()),
@@ -256,17 +246,23 @@ impl<'t> Finder<'t> {
         }
     }
 
-    fn locate(&self, chunk: &Chunk, range: &Range<usize>, at_end: bool) -> Result<Change, Trouble> {
-        let (old, new) =
-            (side(chunk, Role::Added).join("\n"), side(chunk, Role::Removed).join("\n"));
+    /// Asks the looser tiers. Both sides are whole lines, so each ends with a line end.
+    fn locate(&self, chunk: &Chunk, range: &Range<usize>) -> Result<Change, Trouble> {
+        let closed = |without| {
+            side(chunk, without).iter().flat_map(|line| [*line, "\n"]).collect::<String>()
+        };
+        let (old, new) = (closed(Role::Added), closed(Role::Removed));
         let edit = Edit { old: &old, new: &new, replace_all: false };
-        let found = locate(self.text, &edit, &Within { range: range.clone(), at_end })
-            .map_err(Trouble::Miss)?;
+        let within = Within { range: range.clone(), at_end: claims_end(chunk) };
+        let found = locate(self.text, &edit, &within).map_err(Trouble::Miss)?;
         let change = found.into_iter().next().ok_or(Trouble::NotAtEnd)?;
-        if self.is_whole_lines(&change.range) {
-            Ok(change)
-        } else {
+        let after = self.text.get(change.range.end..).unwrap_or_default();
+        if !self.is_whole_lines(&change.range) {
             Err(Trouble::PartOfLine { line: *change.lines.start() })
+        } else if claims_end(chunk) && !after.trim().is_empty() {
+            Err(Trouble::NotAtEnd)
+        } else {
+            Ok(change)
         }
     }
 
@@ -274,16 +270,17 @@ impl<'t> Finder<'t> {
     fn is_whole_lines(&self, range: &Range<usize>) -> bool {
         let before = self.text.get(..range.start).unwrap_or_default();
         let after = self.text.get(range.end..).unwrap_or_default();
-        let head = before.rsplit(['\n', '\r']).next().unwrap_or_default();
-        let tail = after.split(['\n', '\r']).next().unwrap_or_default();
-        let ends_line = self.text.get(range.clone()).is_some_and(|hit| hit.ends_with(['\n', '\r']));
-        head.trim().is_empty() && (ends_line || tail.trim().is_empty())
+        let separator = if self.text.contains('\n') { '\n' } else { '\r' };
+        let head = before.rsplit(separator).next().unwrap_or_default();
+        let tail = after.split(separator).next().unwrap_or_default();
+        let ends_line = self.text.get(range.clone()).is_some_and(|hit| hit.ends_with(separator));
+        head.trim_matches([' ', '\t']).is_empty() && (ends_line || tail.trim().is_empty())
     }
 
     fn settled(&self, chunk: &Chunk, index: usize, changes: Vec<Change>) -> Found {
         let settle = |change| Change {
             edit: index,
-            ..narrow(self.text, settle_ends(self.text, chunk, change))
+            ..narrow(self.text, settle_end(self.text, chunk, change))
         };
         Found::Changes(changes.into_iter().map(settle).collect(), None)
     }
@@ -295,23 +292,27 @@ fn side(chunk: &Chunk, without: Role) -> Vec<&str> {
     chunk.lines.iter().filter(of).map(|line| line.text.as_str()).collect()
 }
 
-/// The places that fit what the chunk says about the end of the file. That the file ends there is only a help, unless
-/// the line end of the last line is to change.
+/// Whether a chunk says that it reaches the end of the file.
+const fn claims_end(chunk: &Chunk) -> bool {
+    chunk.at_end || chunk.no_newline.is_said()
+}
+
+/// The places that fit what the chunk says about the end of the file. That it ends there is only a help where its
+/// lines stand exactly, unless the line end of the last line is to change.
 fn at_end(
     chunk: &Chunk,
     view: &View<'_>,
     places: Vec<usize>,
     len: usize,
 ) -> Result<Vec<usize>, Trouble> {
-    let must_end = FinalEnd::of(chunk) != FinalEnd::Keep;
-    if !must_end && !chunk.at_end && !chunk.no_newline.is_said() {
+    if !claims_end(chunk) || places.is_empty() {
         return Ok(places);
     }
-    let last = places.iter().copied().find(|place| place + len == view.rows.len());
-    match last {
+    match places.iter().copied().find(|place| place + len == view.rows.len()) {
         Some(place) => Ok(vec![place]),
-        None if must_end && !places.is_empty() => Err(Trouble::NotAtEnd),
-        None => Ok(places),
+        None if FinalEnd::of(chunk) != FinalEnd::Keep => Err(Trouble::NotAtEnd),
+        None if view.is(Sight::Exact) => Ok(places),
+        None => Ok(Vec::new()),
     }
 }
 

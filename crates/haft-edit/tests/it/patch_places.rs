@@ -1,1 +1,188 @@
-//! Soon.
+//! Where chunks go, and when they are refused.
+
+use haft_edit::patch::{PatchError, Trouble};
+
+use crate::texts::patched;
+
+/// Puts an envelope with these chunks on a text.
+fn put(chunks: &str, original: &str) -> Result<String, PatchError> {
+    patched(&format!("*** Begin Patch\n*** Update File: f\n{chunks}\n*** End Patch\n"), original)
+}
+
+fn refused(chunks: &str, original: &str) -> String {
+    let message = put(chunks, original).unwrap_err().to_string();
+    assert!(message.len() < 3000, "{message}");
+    message
+}
+
+const TWO: &str = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n";
+
+#[test]
+fn chunks_may_come_in_any_order_and_share_their_context() {
+    let text = "a\nb\nc\nd\ne\n";
+    assert_eq!(put("@@\n d\n-e\n+E\n@@\n-a\n+A\n b", text).unwrap(), "A\nb\nc\nd\nE\n");
+    assert_eq!(put("@@\n-a\n+A\n b\n@@\n b\n-c\n+C", text).unwrap(), "A\nb\nC\nd\ne\n");
+}
+
+#[test]
+fn the_first_of_several_places_is_never_taken() {
+    assert_eq!(
+        refused("@@\n-        return 1\n+        return 2", TWO),
+        "f, chunk 1 (line 3 of the patch): its lines stand at 2 places, lines 3, 8; add lines of context, or an `@@` line \
+         that names the function or section"
+    );
+}
+
+#[test]
+fn an_at_line_settles_which_of_several_places_is_meant() {
+    let second = TWO.replacen("return 1", "return 2", 2).replacen("return 2", "return 1", 1);
+    let chunk = "-        return 1\n+        return 2";
+    assert_eq!(put(&format!("@@ class B:\n{chunk}"), TWO).unwrap(), second);
+    assert_eq!(
+        put(&format!("@@ class A:\n{chunk}"), TWO).unwrap(),
+        TWO.replacen("return 1", "return 2", 1)
+    );
+    assert_eq!(put(&format!("@@ class B:\n@@     def f(self):\n{chunk}"), TWO).unwrap(), second);
+    assert_eq!(put(&format!("@@ class B\n{chunk}"), TWO).unwrap(), second);
+    assert!(matches!(
+        put(&format!("@@ def f(self):\n{chunk}"), TWO).unwrap_err().trouble,
+        Trouble::Several { .. }
+    ));
+    assert!(matches!(
+        put(&format!("@@ class C:\n{chunk}"), TWO).unwrap_err().trouble,
+        Trouble::Several { .. }
+    ));
+}
+
+#[test]
+fn sections_of_a_flat_file_are_blocks_too() {
+    let text = "[a]\nx = 1\n\n[b]\nx = 1\n\n[c]\nx = 1\n";
+    assert_eq!(
+        put("@@ [b]\n-x = 1\n+x = 2", text).unwrap(),
+        "[a]\nx = 1\n\n[b]\nx = 2\n\n[c]\nx = 1\n"
+    );
+    let text = "# One\ntext\n## Sub\ntext\n# Two\ntext\n";
+    assert_eq!(
+        put("@@ # Two\n-text\n+TEXT", text).unwrap(),
+        "# One\ntext\n## Sub\ntext\n# Two\nTEXT\n"
+    );
+}
+
+#[test]
+fn an_at_line_that_is_not_there_is_named() {
+    assert!(refused("@@ class C:\n-gone\n+x", TWO).contains("no line `class C:` was found"));
+    assert!(
+        refused("@@ class B:\n@@ def g(self):\n-gone\n+x", TWO)
+            .contains("no line `def g(self):` was found below")
+    );
+}
+
+#[test]
+fn lines_above_the_at_line_are_not_meant() {
+    let text = "x = 1\n\nclass B:\n    y = 2\n";
+    assert!(put("@@ class B:\n-x = 1\n+x = 3", text).is_err());
+}
+
+#[test]
+fn an_insertion_goes_after_its_context() {
+    let text = "a\nb\nc\n";
+    assert_eq!(put("@@\n a\n+new", text).unwrap(), "a\nnew\nb\nc\n");
+    assert_eq!(put("@@ b\n+new", text).unwrap(), "a\nb\nnew\nc\n");
+    assert_eq!(put("@@\n+new\n c", text).unwrap(), "a\nb\nnew\nc\n");
+    assert_eq!(put("@@\n c\n+new\n*** End of File", text).unwrap(), "a\nb\nc\nnew\n");
+}
+
+#[test]
+fn an_insertion_with_nothing_around_it_is_refused_unless_there_is_only_one_place() {
+    assert!(matches!(put("@@\n+new", "a\n").unwrap_err().trouble, Trouble::Nowhere));
+    assert_eq!(put("@@\n+new", "").unwrap(), "new\n");
+    assert_eq!(put("@@\n+new\n*** End of File", "a\n").unwrap(), "a\nnew\n");
+    assert_eq!(put("@@\n+new\n*** End of File", "a").unwrap(), "a\nnew");
+    assert_eq!(put("@@\n+new\n*** End of File", "a\r\nb\r\n").unwrap(), "a\r\nb\r\nnew\r\n");
+}
+
+#[test]
+fn the_end_of_the_file_chooses_among_several_places() {
+    assert_eq!(put("@@\n-x\n+y\n*** End of File", "x\na\nx\n").unwrap(), "x\na\ny\n");
+}
+
+#[test]
+fn line_ends_of_the_place_are_kept_and_no_other_byte_changes() {
+    assert_eq!(
+        put("@@\n a\n-b\n+B\n+C\n c", "a\r\nb\r\nc\r\nd\n").unwrap(),
+        "a\r\nB\r\nC\r\nc\r\nd\n"
+    );
+    assert_eq!(put("@@\n-b\n+B", "a\nb\r\nc\n").unwrap(), "a\nB\r\nc\n");
+    assert_eq!(put("@@\n a\n-b\n+B", "a\rb\rc").unwrap(), "a\rB\rc");
+    assert_eq!(put("@@ a\n+new", "a\r\nb\r\n").unwrap(), "a\r\nnew\r\nb\r\n");
+}
+
+#[test]
+fn a_missing_last_line_end_stays_missing_unless_the_patch_says_otherwise() {
+    assert_eq!(put("@@\n a\n-b\n+B", "a\nb").unwrap(), "a\nB");
+    assert_eq!(put("@@\n a\n-b\n+B", "a\nb\n").unwrap(), "a\nB\n");
+    let marker = "\\ No newline at end of file";
+    assert_eq!(put(&format!("@@\n a\n-b\n{marker}\n+b"), "a\nb").unwrap(), "a\nb\n");
+    assert_eq!(put(&format!("@@\n a\n-b\n+b\n{marker}"), "a\nb\n").unwrap(), "a\nb");
+    assert!(matches!(
+        put(&format!("@@\n-a\n+a\n{marker}"), "a\nb\n").unwrap_err().trouble,
+        Trouble::NotAtEnd
+    ));
+    assert_eq!(put("@@\n a\n-b", "a\nb").unwrap(), "a\n");
+}
+
+#[test]
+fn chunks_that_change_the_same_lines_are_refused() {
+    let message = refused("@@\n a\n-b\n+B\n@@\n-b\n+C\n c", "a\nb\nc\n");
+    assert!(
+        message
+            .starts_with("f, chunk 2 (line 7 of the patch): it changes the same lines as chunk 1"),
+        "{message}"
+    );
+    assert!(matches!(
+        put("@@\n a\n+x\n@@\n+y\n b", "a\nb\n").unwrap_err().trouble,
+        Trouble::Overlap { .. }
+    ));
+}
+
+fn unified(hunks: &str, original: &str) -> Result<String, PatchError> {
+    patched(&format!("--- a/f\n+++ b/f\n{hunks}"), original)
+}
+
+#[test]
+fn a_line_number_chooses_only_if_one_place_is_clearly_nearest() {
+    let text = "x\n".to_owned() + &"-\n".repeat(20) + "x\n" + &"-\n".repeat(20) + "x\n";
+    let at = |line: usize| unified(&format!("@@ -{line} +{line} @@\n-x\n+y\n"), &text);
+    let second = text.replacen("x\n-\n", "?\n-\n", 1).replacen('x', "y", 1).replace('?', "x");
+    assert_eq!(at(22).unwrap(), second);
+    assert_eq!(at(25).unwrap(), second);
+    assert!(matches!(at(32).unwrap_err().trouble, Trouble::Several { .. }));
+}
+
+#[test]
+fn a_line_number_is_corrected_by_how_far_the_other_chunks_moved() {
+    let block = "start\nx\n-\n-\n-\n";
+    let text = format!("{}mark\n{}", "new\n".repeat(10), block.repeat(6));
+    // Written before ten lines came in at the top: `x` of the third block was on line 13.
+    let hunks = "@@ -1 +1 @@\n-mark\n+MARK\n@@ -13 +13 @@\n-x\n+y\n";
+    let expected = format!(
+        "{}MARK\n{}{}{}",
+        "new\n".repeat(10),
+        block.repeat(2),
+        block.replace('x', "y"),
+        block.repeat(3)
+    );
+    assert_eq!(unified(hunks, &text).unwrap(), expected);
+}
+
+#[test]
+fn a_chunk_is_made_of_whole_lines() {
+    assert!(put("@@\n-foo\n+bar", "a foo b\n").is_err());
+    assert!(put("@@\n-foo\n+bar", "xfoo\n").is_err());
+}
+
+#[test]
+fn removing_lines_leaves_no_empty_line() {
+    assert_eq!(put("@@\n-b", "a\nb\nc\n").unwrap(), "a\nc\n");
+    assert_eq!(put("@@\n-a\n-b", "a\nb\n").unwrap(), "");
+}

@@ -136,18 +136,29 @@ pub(super) fn narrow(text: &str, mut change: Change) -> Change {
     change
 }
 
-/// Grows a change so that lines that go leave no empty line, and the last line ends as the chunk says.
-pub(super) fn settle_ends(text: &str, chunk: &Chunk, mut change: Change) -> Change {
+/// Lets the last line of the text end as the chunk says, or as it did.
+pub(super) fn settle_end(text: &str, chunk: &Chunk, mut change: Change) -> Change {
     let after = text.get(change.range.end..).unwrap_or_default();
-    let line_end =
-        ["\r\n", "\n", "\r"].into_iter().find(|end| after.starts_with(end)).unwrap_or("");
-    let all_goes = chunk.lines.iter().all(|line| line.role == Role::Removed);
-    let is_last = after.len() == line_end.len();
-    match FinalEnd::of(chunk) {
-        _ if all_goes => change.range.end += line_end.len(),
-        FinalEnd::Absent if is_last => change.range.end += line_end.len(),
-        FinalEnd::Present if is_last && line_end.is_empty() => change.replacement.push('\n'),
-        _ => {}
+    if !after.trim_matches(['\r', '\n']).is_empty() || change.replacement.is_empty() {
+        return change;
+    }
+    let bare = match FinalEnd::of(chunk) {
+        FinalEnd::Absent => true,
+        FinalEnd::Present => false,
+        FinalEnd::Keep if after.is_empty() => !text.ends_with(['\n', '\r']),
+        FinalEnd::Keep => return change,
+    };
+    let line = change.replacement.trim_end_matches(['\r', '\n']).len();
+    match bare {
+        true if FinalEnd::of(chunk) == FinalEnd::Absent => {
+            change.range.end = text.len();
+            change.replacement.truncate(line);
+        }
+        true => change.replacement.truncate(line),
+        false if after.is_empty() && line == change.replacement.len() => {
+            change.replacement.push('\n');
+        }
+        false => {}
     }
     change
 }

@@ -1,0 +1,83 @@
+//! Text that came with its escapes written out, as when JSON was escaped twice.
+
+use std::borrow::Cow;
+
+use crate::{Tier, asked::Reading};
+
+/// Which escapes are taken for what they stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    All,
+    Quotes,
+    Breaks,
+}
+
+/// Returns the readings of a text without its escapes, the most thorough first.
+pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
+    if !reading.old.contains('\\') {
+        return Vec::new();
+    }
+    let mut readings: Vec<Reading<'static>> = Vec::new();
+    for style in [Style::All, Style::Quotes, Style::Breaks] {
+        let old = unescaped(&reading.old, style);
+        if old == reading.old || readings.iter().any(|known| known.old == old) {
+            continue;
+        }
+        let new = if is_written_like(&reading.old, &reading.new) {
+            unescaped(&reading.new, style)
+        } else {
+            reading.new.clone().into_owned()
+        };
+        readings.push(Reading { old: old.into(), new: Cow::Owned(new), tier: Some(Tier::Escapes) });
+    }
+    readings
+}
+
+/// Whether the new text seems to be escaped as the old one is: no real line end and no bare quote
+/// where the old text has only escaped ones.
+fn is_written_like(old: &str, new: &str) -> bool {
+    let only_escaped =
+        |text: &str, mark: char, escape: &str| !has_bare(text, mark) && text.contains(escape);
+    let breaks_agree =
+        !only_escaped(old, '\n', "\\n") || !new.contains('\n') || !new.contains("\\n");
+    let quotes_agree = !only_escaped(old, '"', "\\\"") || !has_bare(new, '"');
+    breaks_agree && quotes_agree
+}
+
+/// Whether a character stands somewhere without a backslash before it.
+fn has_bare(text: &str, mark: char) -> bool {
+    let mut escaped = false;
+    text.chars().any(|character| {
+        let found = character == mark && !escaped;
+        escaped = character == '\\' && !escaped;
+        found
+    })
+}
+
+fn unescaped(text: &str, style: Style) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let meant =
+            characters.peek().filter(|_| character == '\\').and_then(|next| meaning(*next, style));
+        match meant {
+            Some(meant) => {
+                plain.push(meant);
+                characters.next();
+            }
+            None => plain.push(character),
+        }
+    }
+    plain
+}
+
+fn meaning(escape: char, style: Style) -> Option<char> {
+    match (escape, style) {
+        ('n', Style::All | Style::Breaks) => Some('\n'),
+        ('t', Style::All | Style::Breaks) => Some('\t'),
+        ('r', Style::All | Style::Breaks) => Some('\r'),
+        ('"' | '\'' | '`', Style::All | Style::Quotes) => Some(escape),
+        ('\\' | '$' | '/', Style::All) => Some(escape),
+        _ => None,
+    }
+}

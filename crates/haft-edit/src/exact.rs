@@ -1,0 +1,105 @@
+//! The first tier: every byte is there. No lines are split and nothing is folded.
+
+use std::ops::{Range, RangeInclusive};
+
+use memchr::{memchr, memchr_iter, memmem, memrchr};
+
+use crate::{
+    Cause, Change, Edit, Miss, Tier, Within, already,
+    lines::{Lines, part},
+};
+
+/// As many places are listed when there are several.
+const MOST_LISTED: usize = 12;
+
+/// Returns the exact places; none if the text is not there.
+pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Vec<Change>, Miss> {
+    let starts = starts(text, edit, within);
+    if starts.len() > 1 && !edit.replace_all {
+        let lines = starts
+            .iter()
+            .take(MOST_LISTED)
+            .map(|start| numbers(text, start..&(start + edit.old.len())));
+        let lines = lines.collect();
+        return Err(Miss::from(Cause::Several { tier: Tier::Exact, places: starts.len(), lines }));
+    }
+    if let [start] = starts.as_slice()
+        && already::surrounds(text, edit, *start)
+    {
+        let lines = numbers(text, start..&(start + edit.old.len()));
+        return Err(Miss::from(Cause::AlreadyApplied { lines }));
+    }
+    Ok(starts.into_iter().map(|start| change(text, edit, start)).collect())
+}
+
+/// Returns where the text begins: with `replace_all` without overlap, else every place.
+fn starts(text: &str, edit: &Edit<'_>, within: &Within) -> Vec<usize> {
+    let finder = memmem::Finder::new(edit.old.as_bytes());
+    let end = within.range.end.min(text.len());
+    let mut from = within.range.start;
+    let mut starts = Vec::new();
+    while let Some(rest) = text.as_bytes().get(from..end)
+        && let Some(start) = finder.find(rest).map(|at| at + from)
+    {
+        starts.push(start);
+        from = start + if edit.replace_all { edit.old.len() } else { 1 };
+    }
+    if within.at_end
+        && let Some(last) = starts.iter().copied().find(|start| ends_text(text, edit, *start))
+    {
+        return vec![last];
+    }
+    starts
+}
+
+fn ends_text(text: &str, edit: &Edit<'_>, start: usize) -> bool {
+    part(text, start + edit.old.len()..text.len()).trim().is_empty()
+}
+
+fn change(text: &str, edit: &Edit<'_>, start: usize) -> Change {
+    let mut range = start..start + edit.old.len();
+    // A line is never joined with the next because the new text lacks the last line end.
+    let joins = edit.old.ends_with('\n') && !edit.new.is_empty() && !edit.new.ends_with('\n');
+    if joins && range.end < text.len() {
+        range.end -= if edit.old.ends_with("\r\n") { 2 } else { 1 };
+    }
+    let replacement = with_line_ends(edit, line_end(text, start));
+    let lines = numbers(text, &range.start..&range.end);
+    Change { range, replacement, tier: Tier::Exact, lines, edit: 0 }
+}
+
+/// Gives the new text the line ends of the place, unless the edit is about nothing else.
+fn with_line_ends(edit: &Edit<'_>, ending: &str) -> String {
+    let new = Lines::new(edit.new);
+    let is_only_about_ends = || new.contents().eq(Lines::new(edit.old).contents());
+    if !edit.new.contains(['\n', '\r']) || is_only_about_ends() {
+        return edit.new.to_owned();
+    }
+    let mut replacement = String::with_capacity(edit.new.len());
+    for (index, content) in new.contents().enumerate() {
+        replacement.push_str(content);
+        replacement.push_str(if new.ending(index).is_empty() { "" } else { ending });
+    }
+    replacement
+}
+
+/// Returns how lines end at a place: the line itself, else the one before it.
+fn line_end(text: &str, start: usize) -> &'static str {
+    let bytes = text.as_bytes();
+    let below = bytes.get(start..).and_then(|rest| memchr(b'\n', rest)).map(|at| at + start);
+    match below.or_else(|| bytes.get(..start).and_then(|above| memrchr(b'\n', above))) {
+        Some(at) if at > 0 && bytes.get(at - 1) == Some(&b'\r') => "\r\n",
+        None if memchr(b'\r', bytes).is_some() => "\r",
+        _ => "\n",
+    }
+}
+
+/// Returns the lines of a range, counted from 1, without splitting the whole text.
+fn numbers(text: &str, range: Range<&usize>) -> RangeInclusive<usize> {
+    let bytes = text.as_bytes();
+    let mark = if memchr(b'\n', bytes).is_some() { b'\n' } else { b'\r' };
+    let count =
+        |range: Range<usize>| bytes.get(range).map_or(0, |part| memchr_iter(mark, part).count());
+    let first = count(0..*range.start) + 1;
+    first..=first + count(*range.start..(*range.end).saturating_sub(1).max(*range.start))
+}

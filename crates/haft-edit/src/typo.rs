@@ -1,0 +1,110 @@
+//! Slips of the pen, told apart from words that are different words.
+//!
+//! A slip in a line that stays as it is does no harm. A name that differs because the model means
+//! another place does, so whatever may be a real name is no slip.
+
+use rapidfuzz::distance::osa;
+
+use crate::look_alikes::is_word;
+
+/// How a word is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// A name or keyword, where a letter can make another name.
+    Code,
+    /// A comment or other prose.
+    Prose,
+}
+
+/// Returns how the words of a line are read, by the key of the line.
+pub(crate) fn manner(key: &str) -> Manner {
+    const OPENINGS: [&str; 7] = ["//", "/*", "*", "--", "<!--", ";", "%"];
+    let is_comment = OPENINGS.iter().any(|opening| key.starts_with(opening))
+        || (key.starts_with('#') && !key.starts_with("#include") && !key.starts_with("#["));
+    let words = key.split(' ').count();
+    let is_sentence = words >= 6 && !key.contains(['(', '{', '[', '=', ';', '<']);
+    if is_comment || is_sentence { Manner::Prose } else { Manner::Code }
+}
+
+/// Whether `written` is `meant` with a slip.
+pub(crate) fn is_slip(written: &str, meant: &str, manner: Manner) -> bool {
+    let digits = |word: &str| word.chars().filter(char::is_ascii_digit).collect::<String>();
+    if written == meant || digits(written) != digits(meant) || !meant.chars().all(is_word) {
+        return false;
+    }
+    let most = if manner == Manner::Prose && meant.len() > 6 { 2 } else { 1 };
+    let bound = osa::Args::default().score_cutoff(most);
+    if osa::distance_with_args(written.chars(), meant.chars(), &bound).is_none() {
+        return false;
+    }
+    let slip = Slip::new(written, meant);
+    match manner {
+        Manner::Prose => slip.part.len() >= 4 || (slip.part.len() == 3 && slip.is_swap()),
+        Manner::Code => slip.makes_no_name(),
+    }
+}
+
+/// What differs between two words, and the part of the meant word that it lies in.
+struct Slip {
+    written: Vec<char>,
+    meant: Vec<char>,
+    /// The part between underscores and capitals.
+    part: Vec<char>,
+    /// Where in that part the difference begins.
+    at: usize,
+}
+
+impl Slip {
+    fn new(written: &str, meant: &str) -> Self {
+        let (a, b): (Vec<char>, Vec<char>) = (written.chars().collect(), meant.chars().collect());
+        let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+        let most = a.len().min(b.len()) - head;
+        let tail =
+            a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+        let middle = |word: &[char]| word.get(head..word.len() - tail).unwrap_or_default().to_vec();
+        let is_edge = |index: &usize| {
+            let at = |index: usize| b.get(index).copied().unwrap_or('_');
+            at(*index) == '_'
+                || (at(*index).is_uppercase() && !at(index.wrapping_sub(1)).is_uppercase())
+        };
+        let start = (0..=head.min(b.len().saturating_sub(1))).rev().find(is_edge).unwrap_or(0);
+        let start = if b.get(start) == Some(&'_') { (start + 1).min(head) } else { start };
+        let end = (head.max(start + 1)..b.len()).find(is_edge).unwrap_or(b.len());
+        let part = b.get(start..end.max(start)).unwrap_or_default().to_vec();
+        Self { written: middle(&a), meant: middle(&b), part, at: head - start }
+    }
+
+    fn is_swap(&self) -> bool {
+        matches!((self.written.as_slice(), self.meant.as_slice()), ([a, b], [c, d]) if a == d && b == c)
+    }
+
+    /// Whether the slip cannot have made another likely name: plurals, other forms of a verb, other
+    /// initials and other cases are names.
+    fn makes_no_name(&self) -> bool {
+        const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'e', 't'];
+        let letters = |slip: &[char]| slip.iter().all(|letter| letter.is_alphabetic());
+        if !letters(&self.written) || !letters(&self.meant) || self.part.len() < 4 {
+            return false;
+        }
+        let last = self.part.len() - 1;
+        match (self.written.as_slice(), self.meant.as_slice()) {
+            ([_, _], [_, _]) => true,
+            ([a], [b]) if a.to_lowercase().eq(b.to_lowercase()) => false,
+            ([_], [_]) if self.at == 0 => self.part.len() > 6,
+            ([a], [b]) if self.at == last => {
+                self.part.len() > 5 && !(ENDINGS.contains(a) && ENDINGS.contains(b))
+            }
+            ([_], [_]) => self.part.len() > 4,
+            ([], [lost]) => self.at < last || (self.part.len() > 4 && !ENDINGS.contains(lost)),
+            ([added], []) => {
+                let doubled =
+                    self.at > 0 && self.part.get(self.at - 1) == Some(added) && *added != 's';
+                (self.at > 0 && self.at <= last) || (self.at > last && doubled)
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
