@@ -246,16 +246,21 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// Asks the looser tiers. Both sides are whole lines, so each ends with a line end.
+    /// Asks the looser tiers, and takes only what fits a patch.
     fn locate(&self, chunk: &Chunk, range: &Range<usize>) -> Result<Change, Trouble> {
-        let closed = |without| {
-            side(chunk, without).iter().flat_map(|line| [*line, "\n"]).collect::<String>()
+        let change = self.ask(chunk, range, "")?;
+        let head = self.line_head(change.range.start);
+        let change = if head.is_empty() || !is_indentation(head) {
+            change
+        } else {
+            // The hit begins behind an indentation that the chunk's lines lack: so they all do, or only the first.
+            let shifted = self.ask(chunk, range, head).ok();
+            let shifted = shifted.filter(|shifted| self.line_head(shifted.range.start).is_empty());
+            shifted.map_or(change, |shifted| Change {
+                tier: shifted.tier.max(Tier::Indentation),
+                ..shifted
+            })
         };
-        let (old, new) = (closed(Role::Added), closed(Role::Removed));
-        let edit = Edit { old: &old, new: &new, replace_all: false };
-        let within = Within { range: range.clone(), at_end: claims_end(chunk) };
-        let found = locate(self.text, &edit, &within).map_err(Trouble::Miss)?;
-        let change = found.into_iter().next().ok_or(Trouble::NotAtEnd)?;
         let after = self.text.get(change.range.end..).unwrap_or_default();
         if !self.is_whole_lines(&change.range) {
             Err(Trouble::PartOfLine { line: *change.lines.start() })
@@ -266,15 +271,37 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// A patch is made of whole lines, so a hit inside of one is none.
+    /// Asks with both sides as whole lines, each closed by a line end and with something put before it.
+    fn ask(&self, chunk: &Chunk, range: &Range<usize>, indent: &str) -> Result<Change, Trouble> {
+        let closed = |without| -> String {
+            let indented = |line: &&str| if line.trim().is_empty() { "" } else { indent };
+            side(chunk, without).iter().flat_map(|line| [indented(line), *line, "\n"]).collect()
+        };
+        let (old, new) = (closed(Role::Added), closed(Role::Removed));
+        let edit = Edit { old: &old, new: &new, replace_all: false };
+        let within = Within { range: range.clone(), at_end: claims_end(chunk) };
+        let found = locate(self.text, &edit, &within).map_err(Trouble::Miss)?;
+        found.into_iter().next().ok_or(Trouble::NotAtEnd)
+    }
+
+    /// What stands before a byte on its line.
+    fn line_head(&self, at: usize) -> &'t str {
+        let before = self.text.get(..at).unwrap_or_default();
+        before.rsplit(self.separator()).next().unwrap_or_default()
+    }
+
+    fn separator(&self) -> char {
+        if self.text.contains('\n') { '\n' } else { '\r' }
+    }
+
+    /// A patch is made of whole lines, so a hit inside of one is none; only its indentation may be left out.
     fn is_whole_lines(&self, range: &Range<usize>) -> bool {
-        let before = self.text.get(..range.start).unwrap_or_default();
         let after = self.text.get(range.end..).unwrap_or_default();
-        let separator = if self.text.contains('\n') { '\n' } else { '\r' };
-        let head = before.rsplit(separator).next().unwrap_or_default();
-        let tail = after.split(separator).next().unwrap_or_default();
-        let ends_line = self.text.get(range.clone()).is_some_and(|hit| hit.ends_with(separator));
-        head.trim_matches([' ', '\t']).is_empty() && (ends_line || tail.trim().is_empty())
+        let tail = after.split(self.separator()).next().unwrap_or_default();
+        let ends_line =
+            self.text.get(range.clone()).is_some_and(|hit| hit.ends_with(self.separator()));
+        let head = self.line_head(range.start);
+        is_indentation(head) && (ends_line || tail.trim().is_empty())
     }
 
     fn settled(&self, chunk: &Chunk, index: usize, changes: Vec<Change>) -> Found {
@@ -284,6 +311,10 @@ impl<'t> Finder<'t> {
         };
         Found::Changes(changes.into_iter().map(settle).collect(), None)
     }
+}
+
+fn is_indentation(head: &str) -> bool {
+    head.chars().all(|c| c == ' ' || c == '\t')
 }
 
 /// One side of a chunk: all lines but those that only the other side has.
