@@ -100,7 +100,7 @@ pub struct PatchError {
 #[derive(Debug, Error)]
 pub enum Trouble {
     /// Its lines were not found, or not at one place only.
-    #[error("{0}")]
+    #[error("{}", in_words_of_a_patch(.0))]
     Miss(Miss),
     /// Its lines stand at several places.
     #[error("its lines stand at {count} places, lines {}; {advice}", list(.lines))]
@@ -167,6 +167,17 @@ pub(super) fn excerpt(text: &str) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
     }
+}
+
+/// A miss speaks of the strings of an edit; a patch has chunks instead. Only the first line is ours, the rest may quote
+/// the file.
+fn in_words_of_a_patch(miss: &Miss) -> String {
+    let text = miss.to_string();
+    let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    let first = first
+        .replace("old_string", "the chunk's old text (its ` ` and `-` lines)")
+        .replace("new_string", "the chunk's new text (its ` ` and `+` lines)");
+    format!("{first}{rest}")
 }
 
 fn list(lines: &[usize]) -> String {

@@ -1,23 +1,22 @@
 //! Where the chunks of one file go.
 //!
 //! Whole lines are searched first: exactly, then with any line ends. Only if that finds nothing, the looser tiers of
-//! [`locate`] are asked. What stands at several places is settled by `@@` lines, or by the line number
+//! [`locate`](crate::locate) are asked. What stands at several places is settled by `@@` lines, or by the line number
 //! of a unified diff if one place is clearly nearest; never by taking the first.
 
 mod changes;
 mod headers;
+mod looser;
 mod view;
-
-use std::ops::Range;
 
 pub(super) use view::{Sight, View};
 
-use self::changes::{FinalEnd, compose, narrow, settle_end};
+use self::changes::{FinalEnd, compose};
 use self::headers::{Scope, scopes};
 use super::error::{PatchError, Trouble};
 use super::{Chunk, PatchLine};
 use crate::diff::Role;
-use crate::{Change, Edit, Tier, Within, locate};
+use crate::{Change, Tier};
 
 /// Finds where the chunks go, all on the original text, in whatever order they come. The changes are in the order of
 /// the text, do not overlap, and leave out the lines that only stand around them; [`Change::edit`] is the index of the
@@ -44,10 +43,10 @@ pub fn apply_chunks(
     }
     let mut changes = Vec::new();
     for (index, chunk) in chunks.iter().enumerate() {
-        let shift = shift_near(&found, chunks, index);
         let settled = match found.get(index) {
             Some(Found::Changes(ready, _)) => Ok(ready.clone()),
             Some(Found::Choice(sight, places)) => {
+                let shift = shift_near(&found, chunks, index);
                 finder.choose(chunk, index, *sight, places, shift)
             }
             None => Ok(Vec::new()),
@@ -170,10 +169,8 @@ impl<'t> Finder<'t> {
             return Ok(around);
         }
         // Below the header, but not in what seems to belong to it: taken only if nothing there is meant instead.
-        let nearer = scopes
-            .iter()
-            .any(|scope| self.locate(chunk, &self.line_ends.bytes(&scope.block)).is_ok());
-        if nearer { Err(several(&below, chunk)) } else { Ok(below) }
+        let nearer = self.looser_places(chunk, scopes)?;
+        if nearer.is_empty() { Ok(below) } else { Err(several(&below, chunk)) }
     }
 
     fn looser_within(
@@ -182,30 +179,38 @@ impl<'t> Finder<'t> {
         index: usize,
         scopes: &[Scope],
     ) -> Result<Found, Trouble> {
-        let mut changes: Vec<Change> = Vec::new();
-        for scope in scopes {
-            if let Ok(change) = self.locate(chunk, &self.line_ends.bytes(&scope.block)) {
-                changes.push(change);
-            }
+        let mut places = self.looser_places(chunk, scopes)?;
+        if places.len() > 1 {
+            let lines: Vec<usize> = places.iter().map(|change| change.lines.start() - 1).collect();
+            return Err(several(&lines, chunk));
         }
-        changes.dedup_by(|a, b| a.range == b.range);
-        match changes.len() {
-            1 => return Ok(self.settled(chunk, index, changes)),
-            0 => {}
-            _ => {
-                let lines: Vec<usize> =
-                    changes.iter().map(|change| change.lines.start() - 1).collect();
-                return Err(several(&lines, chunk));
+        let change = match places.pop() {
+            Some(change) => change,
+            None => {
+                let first = scopes.first().map_or(0, |scope| self.line_ends.start(scope.header));
+                self.locate(chunk, &(first..self.text.len()))?
             }
+        };
+        Ok(Found::Changes(vec![self.settled(chunk, index, change)], None))
+    }
+
+    /// What the looser tiers find in the blocks of the headers; each block costs a search, so there may be only a few.
+    fn looser_places(&self, chunk: &Chunk, scopes: &[Scope]) -> Result<Vec<Change>, Trouble> {
+        const MOST: usize = 8;
+        if scopes.len() > MOST {
+            let lines: Vec<usize> = scopes.iter().map(|scope| scope.header).collect();
+            return Err(several(&lines, chunk));
         }
-        let first = scopes.first().map_or(0, |scope| self.line_ends.start(scope.header));
-        let change = self.locate(chunk, &(first..self.text.len()))?;
-        Ok(self.settled(chunk, index, vec![change]))
+        let blocks = scopes.iter().map(|scope| self.line_ends.bytes(&scope.block));
+        let mut places: Vec<Change> =
+            blocks.filter_map(|block| self.locate(chunk, &block).ok()).collect();
+        places.dedup_by(|a, b| a.range == b.range);
+        Ok(places)
     }
 
     fn looser(&self, chunk: &Chunk, index: usize) -> Result<Found, Trouble> {
         match self.locate(chunk, &(0..self.text.len())) {
-            Ok(change) => Ok(self.settled(chunk, index, vec![change])),
+            Ok(change) => Ok(Found::Changes(vec![self.settled(chunk, index, change)], None)),
             Err(trouble) if chunk.hint_line.is_some() => {
                 let old = side(chunk, Role::Added);
                 let places = View::new(self.text, Sight::TrailingBlanks).search(&old);
@@ -238,51 +243,9 @@ impl<'t> Finder<'t> {
             Sight::TrailingBlanks => {
                 let rows = place..place + side(chunk, Role::Added).len();
                 let change = self.locate(chunk, &view.bytes(&rows))?;
-                match self.settled(chunk, index, vec![change]) {
-                    Found::Changes(changes, _) => Ok(changes),
-                    Found::Choice(..) => Ok(Vec::new()),
-                }
+                Ok(vec![self.settled(chunk, index, change)])
             }
         }
-    }
-
-    /// Asks the looser tiers. Both sides are whole lines, so each ends with a line end.
-    fn locate(&self, chunk: &Chunk, range: &Range<usize>) -> Result<Change, Trouble> {
-        let closed = |without| {
-            side(chunk, without).iter().flat_map(|line| [*line, "\n"]).collect::<String>()
-        };
-        let (old, new) = (closed(Role::Added), closed(Role::Removed));
-        let edit = Edit { old: &old, new: &new, replace_all: false };
-        let within = Within { range: range.clone(), at_end: claims_end(chunk) };
-        let found = locate(self.text, &edit, &within).map_err(Trouble::Miss)?;
-        let change = found.into_iter().next().ok_or(Trouble::NotAtEnd)?;
-        let after = self.text.get(change.range.end..).unwrap_or_default();
-        if !self.is_whole_lines(&change.range) {
-            Err(Trouble::PartOfLine { line: *change.lines.start() })
-        } else if claims_end(chunk) && !after.trim().is_empty() {
-            Err(Trouble::NotAtEnd)
-        } else {
-            Ok(change)
-        }
-    }
-
-    /// A patch is made of whole lines, so a hit inside of one is none.
-    fn is_whole_lines(&self, range: &Range<usize>) -> bool {
-        let before = self.text.get(..range.start).unwrap_or_default();
-        let after = self.text.get(range.end..).unwrap_or_default();
-        let separator = if self.text.contains('\n') { '\n' } else { '\r' };
-        let head = before.rsplit(separator).next().unwrap_or_default();
-        let tail = after.split(separator).next().unwrap_or_default();
-        let ends_line = self.text.get(range.clone()).is_some_and(|hit| hit.ends_with(separator));
-        head.trim_matches([' ', '\t']).is_empty() && (ends_line || tail.trim().is_empty())
-    }
-
-    fn settled(&self, chunk: &Chunk, index: usize, changes: Vec<Change>) -> Found {
-        let settle = |change| Change {
-            edit: index,
-            ..narrow(self.text, settle_end(self.text, chunk, change))
-        };
-        Found::Changes(changes.into_iter().map(settle).collect(), None)
     }
 }
 

@@ -46,10 +46,10 @@ fn texts_that_share_nothing_or_only_noise_are_compared_in_bounds() {
                 .wrapping_add(1_442_695_040_888_963_407);
             state >> 33
         };
-        (0..60_000).map(|_| format!("{}\n", next() % 50)).collect()
+        (0..20_000).map(|_| format!("{}\n", next() % 50)).collect()
     };
     show_all(&noise(1), &noise(2));
-    show_all(&"a\n".repeat(200_000), &"a\nb\n".repeat(100_000));
+    show_all(&"a\n".repeat(50_000), &"a\nb\n".repeat(25_000));
 }
 
 #[test]

@@ -186,3 +186,83 @@ fn removing_lines_leaves_no_empty_line() {
     assert_eq!(put("@@\n-b", "a\nb\nc\n").unwrap(), "a\nc\n");
     assert_eq!(put("@@\n-a\n-b", "a\nb\n").unwrap(), "");
 }
+
+#[test]
+fn the_looser_tiers_of_edit_place_chunks_too() {
+    let text = "class A:\n    def f(self):\n        return \u{201c}one\u{201d}\n\n    def g(self):\n        x = 1  \n        return x\n";
+    let quotes = put("@@\n-        return \"one\"\n+        return \"two\"", text).unwrap();
+    assert_eq!(quotes, text.replace("one", "two"));
+    let blanks =
+        put("@@\n     def g(self):\n-        x = 1\n+        x = 2\n         return x", text)
+            .unwrap();
+    assert_eq!(blanks, text.replace("x = 1  ", "x = 2  "));
+    let indented =
+        put("@@\n def g(self):\n     x = 1\n-    return x\n+    y = x\n+    return y", text)
+            .unwrap();
+    assert_eq!(indented, text.replace("        return x\n", "        y = x\n        return y\n"));
+}
+
+#[test]
+fn a_line_without_its_indentation_is_found_as_a_whole_line() {
+    let text = "if x:\n    do()\nend()\n";
+    assert_eq!(
+        put("@@\n-do()\n+do()\n+more()", text).unwrap(),
+        "if x:\n    do()\n    more()\nend()\n"
+    );
+    assert_eq!(put("@@\n-do()", text).unwrap(), "if x:\nend()\n");
+}
+
+#[test]
+fn tabs_in_the_file_are_kept_when_the_patch_has_spaces() {
+    let text = "fn a() {\n\tif b {\n\t\tc();\n\t}\n}\n";
+    let result = put(
+        "@@\n fn a() {\n     if b {\n-        c();\n+        c();\n+        d();\n     }",
+        text,
+    )
+    .unwrap();
+    assert_eq!(result, "fn a() {\n\tif b {\n\t\tc();\n\t\td();\n\t}\n}\n");
+}
+
+#[test]
+fn a_miss_names_file_chunk_line_of_the_patch_and_the_nearest_place() {
+    let message =
+        refused("@@\n-a\n+b\n@@\n-    return x + 7\n+    return y", "a\n    return x + 1\n");
+    assert!(
+        message.starts_with("f, chunk 2 (line 6 of the patch): the chunk's old text"),
+        "{message}"
+    );
+    assert!(message.contains("line 2"), "{message}");
+    assert!(!message.contains("old_string"), "{message}");
+}
+
+#[test]
+fn a_patch_that_is_already_applied_says_so() {
+    let message = refused(
+        "@@\n fn a() {\n-    old_call();\n+    new_call();\n }",
+        "fn a() {\n    new_call();\n}\n",
+    );
+    assert!(message.contains("Already applied"), "{message}");
+}
+
+#[test]
+fn a_middle_that_changed_since_is_not_overwritten() {
+    let text = "fn a() {\n    one();\n    changed_by_someone();\n    three();\n}\n";
+    assert!(
+        put("@@\n fn a() {\n     one();\n-    two();\n+    deux();\n     three();\n }", text)
+            .is_err()
+    );
+}
+
+#[test]
+fn context_is_not_rewritten_by_what_the_patch_says() {
+    let text = "a\u{a0}b\t \r\nold\r\n\u{201c}c\u{201d}\r\n";
+    let result = put("@@\n a b\n-old\n+new\n \"c\"", text).unwrap();
+    assert_eq!(result, text.replace("old", "new"));
+}
+
+#[test]
+fn characters_of_many_bytes_are_never_cut() {
+    let text = "日本語\n😀 x\nüber\n";
+    assert_eq!(put("@@\n 日本語\n-😀 x\n+😀 y", text).unwrap(), "日本語\n😀 y\nüber\n");
+    assert!(refused("@@\n-日本誤😀😀😀\n+x", text).contains("chunk 1"));
+}

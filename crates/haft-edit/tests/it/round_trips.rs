@@ -4,7 +4,7 @@ use haft_edit::diff::{Bounds, unified};
 use haft_edit::patch::{Parser, parse, write_patch};
 use proptest::prelude::*;
 
-use crate::texts::{pair, patched, text};
+use crate::texts::{code_pair, pair, patched, text};
 
 proptest! {
     #[test]
@@ -24,6 +24,49 @@ proptest! {
             prop_assert!(patch.is_empty());
         } else {
             prop_assert_eq!(patched(&patch, &old).map_err(|e| e.to_string()), Ok(new));
+        }
+    }
+
+    #[test]
+    fn a_patch_with_plain_line_ends_fits_a_file_with_others((old, new) in code_pair()) {
+        let crlf = |text: &str| text.replace('\n', "\r\n");
+        if old != new {
+            let patch = write_patch("x", &old, &new);
+            prop_assert_eq!(patched(&patch, &crlf(&old)).map_err(|e| e.to_string()), Ok(crlf(&new)));
+            let diff = unified(&old, &new, "a/x", "b/x", &Bounds::WHOLE).text;
+            prop_assert_eq!(patched(&diff, &crlf(&old)).map_err(|e| e.to_string()), Ok(crlf(&new)));
+        }
+    }
+
+    #[test]
+    fn a_patch_for_a_file_that_was_indented_since_lands_and_leaves_other_lines_alone_or_does_not_land((old, new) in code_pair()) {
+        let indented = |text: &str| -> String {
+            let indent = |line: &str| if line.trim().is_empty() { line.to_owned() } else { format!("    {line}") };
+            text.split_inclusive('\n').map(indent).collect()
+        };
+        if old != new
+            && let Ok(result) = patched(&write_patch("x", &old, &new), &indented(&old))
+        {
+            // How deep new lines go is for the tiers to say; what was there stays as it is, and nothing is lost.
+            let bare = |text: &str| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+            prop_assert_eq!(bare(&result), bare(&new));
+            let diff = unified(&indented(&old), &result, "a", "b", &Bounds::WHOLE);
+            let least = unified(&old, &new, "a", "b", &Bounds::WHOLE);
+            prop_assert!(diff.deletions <= least.deletions, "{}", diff.text);
+        }
+    }
+
+    #[test]
+    fn a_patch_for_a_file_with_blanks_at_line_ends_leaves_them_alone_or_does_not_land((old, new) in code_pair()) {
+        let blanks = |text: &str| text.replace('\n', "  \n");
+        if old != new
+            && let Ok(result) = patched(&write_patch("x", &old, &new), &blanks(&old))
+        {
+            let bare = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+            prop_assert_eq!(bare(&result), bare(&new));
+            let kept = old.lines().filter(|line| new.lines().any(|new| new == *line)).count();
+            let with_blanks = result.lines().filter(|line| line.ends_with("  ")).count();
+            prop_assert!(with_blanks * 2 >= kept, "{:?}", result);
         }
     }
 

@@ -68,6 +68,32 @@ pub(crate) fn pair() -> impl Strategy<Value = (String, String)> {
     ]
 }
 
+/// Two texts that look like code, with few equal lines and none blank, the second one made from the first.
+pub(crate) fn code_pair() -> impl Strategy<Value = (String, String)> {
+    let line = || {
+        prop_oneof![
+            6 => "( {4}){0,2}[a-z]{2,8}( [a-z]{1,6}){1,3}",
+            1 => prop::sample::select(vec!["}", "    }", "    return x;"]).prop_map(str::to_owned),
+        ]
+    };
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, line()), 1..5);
+    (prop::collection::vec(line(), 1..30), edits).prop_map(|(lines, edits)| {
+        let mut changed = lines.clone();
+        for (at, kind, line) in edits {
+            let at = at.index(changed.len() + 1);
+            match kind {
+                0 => changed.insert(at, line),
+                1 if at < changed.len() => changed[at] = line,
+                _ if at < changed.len() => drop(changed.remove(at)),
+                _ => {}
+            }
+        }
+        let text =
+            |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        (text(&lines), text(&changed))
+    })
+}
+
 /// Reads a patch for one file and puts it on that file's text.
 pub(crate) fn patched(patch: &str, original: &str) -> Result<String, PatchError> {
     let patch = parse(patch).unwrap_or_else(|error| panic!("{error}\n{patch}"));
