@@ -36,6 +36,20 @@ impl Documents {
         .await
     }
 
+    /// The names of the documents that begin with `prefix`, in alphabetical order, at most `limit`.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn names(
+        &self,
+        scope: Scope,
+        prefix: &'static str,
+        limit: usize,
+    ) -> Result<Vec<String>, ToolError> {
+        let store = Arc::clone(&self.store);
+        blocking(move || store.document_names(&scope, prefix, limit)).await
+    }
+
     /// Replaces a document by what `change` makes of it; no other change, of any process, comes in between.
     ///
     /// `change` may be called more than once; only its last answer counts. Returns that answer.

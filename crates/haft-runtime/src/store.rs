@@ -116,6 +116,17 @@ pub trait Store: Send + Sync + 'static {
     /// If the store fails.
     fn document(&self, scope: &Scope, name: &str) -> Result<Option<Value>, StoreError>;
 
+    /// The names of the documents that begin with `prefix`, in alphabetical order, at most `limit`.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn document_names(
+        &self,
+        scope: &Scope,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError>;
+
     /// Replaces a document by what `change` makes of it, with no other change in between.
     ///
     /// `change` may be called more than once; only its last answer counts. If it fails, the

@@ -18,6 +18,10 @@ const REPLACE: &str = "
     UPDATE documents SET version = version + 1, body = ?4
     WHERE scope = ?1 AND owner = ?2 AND name = ?3 AND version = ?5";
 
+const NAMES: &str = "
+    SELECT name FROM documents
+    WHERE scope = ?1 AND owner = ?2 AND substr(name, 1, length(?3)) = ?3 ORDER BY name LIMIT ?4";
+
 type Change<'a> = &'a mut dyn FnMut(Option<Value>) -> Result<Value, StoreError>;
 
 pub(crate) fn get(
@@ -26,6 +30,21 @@ pub(crate) fn get(
     name: &str,
 ) -> Result<Option<Value>, StoreError> {
     Ok(read(database, scope, name)?.map(|(_, body)| body))
+}
+
+pub(crate) fn names(
+    database: &Database,
+    scope: &Scope,
+    prefix: &str,
+    limit: usize,
+) -> Result<Vec<String>, StoreError> {
+    let (scope, owner) = columns(scope);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    database.read("list the documents", |connection| {
+        let mut statement = connection.prepare_cached(NAMES)?;
+        let names = statement.query_map(params![scope, owner, prefix, limit], |row| row.get(0))?;
+        names.map(|name| Ok(name?)).collect()
+    })
 }
 
 /// Lets `change` work on a copy, and takes its answer only if the original is still the same.

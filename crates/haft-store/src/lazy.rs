@@ -117,6 +117,15 @@ impl Store for LazyStore {
         self.store()?.document(scope, name)
     }
 
+    fn document_names(
+        &self,
+        scope: &Scope,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        self.store()?.document_names(scope, prefix, limit)
+    }
+
     fn update_document(
         &self,
         scope: &Scope,

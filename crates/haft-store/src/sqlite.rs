@@ -128,6 +128,15 @@ impl Store for SqliteStore {
         documents::get(&self.database, scope, name)
     }
 
+    fn document_names(
+        &self,
+        scope: &Scope,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        documents::names(&self.database, scope, prefix, limit)
+    }
+
     fn update_document(
         &self,
         scope: &Scope,

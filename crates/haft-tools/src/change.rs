@@ -1,7 +1,7 @@
 //! Changing files: what is shown to whoever is asked, then all of it or nothing, then who is told.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_edit::diff::{Bounds, CompactBounds, Diff, compact, unified};
@@ -67,6 +67,19 @@ pub(crate) struct Change {
     pub(crate) mode: Option<u32>,
     /// Both as text, for a diff.
     pub(crate) texts: (String, String),
+    /// The parts that are replaced, and by what.
+    pub(crate) pairs: Vec<(String, String)>,
+}
+
+/// What a change comes to, wherever in the files it is: whoever said yes to it has said yes to this.
+pub(crate) type Gist = Vec<(PathBuf, &'static str, Vec<(String, String)>)>;
+
+/// How an attempt to change files went.
+pub(crate) enum Attempt {
+    /// They are changed.
+    Made(Made),
+    /// Somebody else was faster: they are not what the change was worked out on.
+    Overtaken,
 }
 
 impl Change {
@@ -81,7 +94,12 @@ impl Change {
 
     fn step(&self) -> Step {
         let before = match &self.before {
-            Some(current) => Content::File { bytes: current.bytes.clone(), mode: None },
+            Some(current) => {
+                // The bits matter only where they change, or would be lost.
+                let matters = self.mode.is_some() || self.after.is_none();
+                let mode = matters.then_some(current.mode);
+                Content::File { bytes: current.bytes.clone(), mode }
+            }
             None => Content::Absent,
         };
         let after = match &self.after {
@@ -180,24 +198,46 @@ impl Changes {
     }
 
     /// Asks, changes all the files or none, and tells who listens.
-    pub(crate) async fn make(self, files: &Files, cx: &Context) -> Result<Made, ToolError> {
+    ///
+    /// What comes to the same as was `approved` before is not asked again.
+    pub(crate) async fn attempt(
+        self,
+        files: &Files,
+        cx: &Context,
+        approved: &mut Option<Gist>,
+    ) -> Result<Attempt, ToolError> {
         let mut described = self.described();
-        let effects = self.effects(files.workspace.root());
-        let ask = Ask::new(&self.title, effects);
-        cx.ask(Ask { metadata: described.clone(), ..ask }).await?;
+        let gist = Some(self.gist());
+        if *approved != gist {
+            let effects = self.effects(files.workspace.root());
+            let ask = Ask::new(&self.title, effects);
+            cx.ask(Ask { metadata: described.clone(), ..ask }).await?;
+            *approved = gist;
+        }
         if cx.cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
         let steps = self.files.iter().map(Change::step).collect();
         let label = label(cx, self.tool, &self.title);
-        files.change(move |journal, workspace| journal.change(workspace, label, steps)).await??;
+        let change =
+            move |journal: &Journal, workspace: &Workspace| journal.change(workspace, label, steps);
+        match files.change(change).await? {
+            Ok(_) => {}
+            Err(error) if is_overtaken(&error) => return Ok(Attempt::Overtaken),
+            Err(error) => return Err(refused(error)),
+        }
         for file in &self.files {
             let path = file.place.path.to_string_lossy();
             cx.note("file.edited", json!({ "path": path, "kind": file.kind() }));
         }
         // What undo takes.
         described.insert("call".into(), cx.call.to_string().into());
-        Ok(Made { changes: self, described })
+        Ok(Attempt::Made(Made { changes: self, described }))
+    }
+
+    fn gist(&self) -> Gist {
+        let of_file = |file: &Change| (file.place.path.clone(), file.kind(), file.pairs.clone());
+        self.files.iter().map(of_file).collect()
     }
 }
 
@@ -241,12 +281,11 @@ impl Files {
     pub(crate) async fn change(
         &self,
         work: impl FnOnce(&Journal, &Workspace) -> Result<Entry, ChangeError> + Send + 'static,
-    ) -> Result<Result<Entry, ToolError>, ToolError> {
+    ) -> Result<Result<Entry, ChangeError>, ToolError> {
         let journal = self.journal.clone().ok_or_else(|| ToolError::failed(NO_JOURNAL))?;
         let workspace = Arc::clone(&self.workspace);
         let done = tokio::task::spawn_blocking(move || work(&journal, &workspace)).await;
-        let done = done.map_err(|error| ToolError::caused("the disk did not answer", error))?;
-        Ok(done.map_err(refused))
+        done.map_err(|error| ToolError::caused("the disk did not answer", error))
     }
 }
 
@@ -262,7 +301,7 @@ pub(crate) fn refused(error: ChangeError) -> ToolError {
 }
 
 /// Whether a change failed because the file is no longer what it was when the change was worked out.
-pub(crate) fn is_overtaken(error: &ChangeError) -> bool {
+fn is_overtaken(error: &ChangeError) -> bool {
     matches!(
         error,
         ChangeError::Write {

@@ -2,14 +2,17 @@
 
 use haft_runtime::Registry;
 
+mod apply_patch;
 mod batch;
 mod change;
+mod edit;
 mod files;
 mod invalid;
 mod list;
 mod question;
 mod read;
 mod stamps;
+mod text_file;
 mod todoread;
 mod todos;
 mod todowrite;
@@ -28,6 +31,8 @@ pub fn register(registry: &mut Registry) {
         .tool::<read::Read>()
         .tool::<list::List>()
         .tool::<write::Write>()
+        .tool::<edit::Edit>()
+        .tool::<apply_patch::ApplyPatch>()
         .tool::<undo::Undo>()
         .tool::<todowrite::TodoWrite>()
         .tool::<todoread::TodoRead>()

@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 /// Most stretches that are told apart; beyond that the small gaps are not worth remembering.
 const STRETCHES: usize = 200;
 
+/// What the names of stamps begin with.
+const SEEN: &str = "seen ";
+/// Most files of a session that are looked through for a text.
+const FILES: usize = 100;
+
 /// What a session has seen of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
@@ -148,6 +153,25 @@ impl Stamps {
         }
     }
 
+    /// Some of the files that the session of a call has seen.
+    pub(crate) async fn files(&self, cx: &Context) -> Result<Vec<PathBuf>, ToolError> {
+        match &self.documents {
+            Some(documents) => {
+                let names = documents.names(scope(cx), SEEN, FILES).await?;
+                Ok(names
+                    .iter()
+                    .filter_map(|name| name.strip_prefix(SEEN))
+                    .map(Into::into)
+                    .collect())
+            }
+            None => {
+                let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+                let of_session = memory.keys().filter(|(session, _)| *session == cx.session);
+                Ok(of_session.take(FILES).map(|(_, path)| path.clone()).collect())
+            }
+        }
+    }
+
     /// Remembers what was shown.
     pub(crate) async fn add(
         &self,
@@ -191,7 +215,7 @@ fn scope(cx: &Context) -> Scope {
 }
 
 fn name(path: &Path) -> String {
-    format!("seen {}", path.display())
+    format!("{SEEN}{}", path.display())
 }
 
 #[cfg(test)]

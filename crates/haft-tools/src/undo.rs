@@ -63,7 +63,7 @@ impl Tool for Undo {
         let reverse = move |journal: &Journal, workspace: &Workspace| {
             journal.reverse(workspace, label, &work)
         };
-        self.files.change(reverse).await??;
+        self.files.change(reverse).await?.map_err(refused)?;
         for change in &reversal.changes {
             let path = change.path.to_string_lossy();
             cx.note("file.edited", json!({ "path": path, "kind": word(change) }));
@@ -137,7 +137,7 @@ fn shown(workspace: &Workspace, journal: &Journal, change: &Changed) -> Option<C
         Encoding::detect(bytes, true).decode(bytes).text.into_owned()
     };
     let texts = (text(before.as_ref().map(|it| it.bytes.as_slice())), text(after.as_deref()));
-    Some(Change { place, before, after, mode: None, texts })
+    Some(Change { place, before, after, mode: None, texts, pairs: Vec::new() })
 }
 
 fn title(way: Way, reversal: &Reversal) -> String {

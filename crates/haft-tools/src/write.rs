@@ -10,7 +10,7 @@ use haft_workspace::write::hash;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::change::{Change, Changes, Current, changing, current};
+use crate::change::{Attempt, Change, Changes, Current, changing, current};
 use crate::files::Files;
 use crate::stamps::{Sight, Stamp};
 
@@ -58,8 +58,13 @@ impl Tool for Write {
             }
         };
         let title = format!("write {}", place.shown());
-        let made = Changes { tool: Self::ID, title, files: vec![change] }.make(&self.files, cx);
-        let made = made.await?;
+        let changes = Changes { tool: Self::ID, title, files: vec![change] };
+        let Attempt::Made(made) = changes.attempt(&self.files, cx, &mut None).await? else {
+            return Err(ToolError::failed(format!(
+                "{} was changed by somebody else just now; read it again before overwriting it",
+                place.shown()
+            )));
+        };
         let [change] = made.changes.files.as_slice() else { return Err(ToolError::cancelled()) };
         let bytes = change.after.as_deref().unwrap_or_default();
         let lines = change.texts.1.lines().count();
@@ -107,13 +112,8 @@ fn plan(
     let Some(before) = current(workspace, &place)? else {
         let texts = (String::new(), content.to_owned());
         let after = Some(content.as_bytes().to_vec());
-        return Ok(Plan::Change(Box::new(Change {
-            place,
-            before: None,
-            after,
-            mode: None,
-            texts,
-        })));
+        let change = Change { place, before: None, after, mode: None, texts, pairs: Vec::new() };
+        return Ok(Plan::Change(Box::new(change)));
     };
     let (old, after) = as_the_file_is_written(&place, &before, content)?;
     if after == before.bytes {
@@ -123,7 +123,9 @@ fn plan(
     check_seen(&place, &before, stamp)?;
     let new = of_bytes(&after).decode(&after).text.into_owned();
     let (texts, after) = ((old, new), Some(after));
-    Ok(Plan::Change(Box::new(Change { place, before: Some(before), after, mode: None, texts })))
+    let before = Some(before);
+    let change = Change { place, before, after, mode: None, texts, pairs: Vec::new() };
+    Ok(Plan::Change(Box::new(change)))
 }
 
 /// Nothing is overwritten that the session has not seen as it is.

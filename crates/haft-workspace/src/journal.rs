@@ -145,9 +145,12 @@ impl Journal {
         for (at, one) in planned.iter().enumerate() {
             let Err(error) = one.perform(workspace, self) else { continue };
             let done = entry.changes.get(..at).unwrap_or_default();
-            // The step that failed may have been done all the same: a rename that was not synced.
-            let failing = entry.changes.get(at..=at).unwrap_or_default();
-            let stuck = recover::take_back(workspace, self, &[done, failing].concat());
+            let failed = entry.changes.get(at);
+            // A step that failed may have been done all the same, or in part; if not, what is there
+            // is none of our business.
+            let begun = failed.filter(|change| recover::is_begun(workspace, change));
+            let done: Vec<Changed> = done.iter().chain(begun).cloned().collect();
+            let stuck = recover::take_back(workspace, self, &done);
             if stuck.is_empty() {
                 open.discard();
                 return Err(error);

@@ -152,6 +152,21 @@ impl Store for Memory {
         Ok(self.inner.lock().unwrap().documents.get(&key).cloned())
     }
 
+    fn document_names(
+        &self,
+        scope: &Scope,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        let inner = self.inner.lock().unwrap();
+        let keys = inner.documents.keys().filter(|(owner, _)| owner == scope);
+        let mut names: Vec<String> = keys.map(|(_, name)| name.clone()).collect();
+        names.retain(|name| name.starts_with(prefix));
+        names.sort();
+        names.truncate(limit);
+        Ok(names)
+    }
+
     fn update_document(
         &self,
         scope: &Scope,

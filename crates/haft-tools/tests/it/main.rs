@@ -6,7 +6,9 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod apply_patch;
 mod batch;
+mod edit;
 mod every_tool;
 mod invalid;
 mod list;

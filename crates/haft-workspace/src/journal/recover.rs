@@ -133,6 +133,17 @@ fn take_back_one(
     Planned::between(change.path, now, change.after).perform(workspace, journal)
 }
 
+/// Whether a step was done, or is half-done: the old thing is gone and the new one not there yet.
+pub(super) fn is_begun(workspace: &Workspace, change: &Changed) -> bool {
+    match look(workspace, &change.path) {
+        Ok(Look::State(State::Absent)) => {
+            change.after == State::Absent || has_a_gap(&change.before, &change.after)
+        }
+        Ok(Look::State(now)) => now.without_mode().agrees_with(&change.after),
+        Ok(Look::Special(_)) | Err(_) => false,
+    }
+}
+
 /// Whether there is a moment with nothing when one takes the place of the other.
 fn has_a_gap(one: &State, other: &State) -> bool {
     let kinds = [one, other].map(std::mem::discriminant);

@@ -4,8 +4,18 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 8] =
-    ["read", "list", "write", "undo", "todowrite", "todoread", "question", "batch"];
+const TOOLS: [&str; 10] = [
+    "read",
+    "list",
+    "write",
+    "edit",
+    "apply_patch",
+    "undo",
+    "todowrite",
+    "todoread",
+    "question",
+    "batch",
+];
 const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
 const COMMANDS: [&str; 14] = [
     "call",
