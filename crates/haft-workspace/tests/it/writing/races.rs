@@ -33,7 +33,7 @@ fn finish(children: Vec<Child>) {
 
 #[test]
 fn no_edit_of_eight_processes_is_lost() {
-    for _ in 0..times("HAFT_ROUNDS", 2) {
+    for _ in 0..times("HAFT_ROUNDS", 5) {
         let ground = Ground::new();
         ground.put("a", zeros());
         let folder = ground.folder();
@@ -166,7 +166,7 @@ fn what_is_saved_between_the_last_look_and_a_durable_rename_is_kept() {
 
 #[test]
 fn a_link_swapped_in_for_the_name_never_leads_a_write_outside() {
-    let races = times("HAFT_RACES", 5000);
+    let races = times("HAFT_RACES", 20_000);
     let ground = Ground::new();
     let secret = ground.outside().join("secret");
     fs_err::write(&secret, "outside").unwrap();
