@@ -25,6 +25,8 @@ pub struct Draft {
     pub final_end: bool,
     pub old_text: Vec<String>,
     pub new_text: Vec<String>,
+    /// Whether the span is meant with the end of its last line.
+    pub is_whole: bool,
     /// Whether the model's texts end with a line end.
     pub old_closed: bool,
     pub new_closed: bool,
@@ -55,12 +57,13 @@ impl Draft {
             final_end: true,
             old_text: Vec::new(),
             new_text: Vec::new(),
+            is_whole: false,
             old_closed: false,
             new_closed: false,
         };
         draft.copy();
         let closed = random.chance(25);
-        (draft.old_closed, draft.new_closed) = (closed, closed);
+        (draft.is_whole, draft.old_closed, draft.new_closed) = (closed, closed, closed);
         Some(draft)
     }
 
@@ -135,7 +138,7 @@ impl Draft {
             text
         };
         let expected = write(&new);
-        if new.is_empty() && !self.old_closed {
+        if new.is_empty() && !self.is_whole {
             // The line end of the last line was not asked to go.
             let kept: String =
                 [("", span.last().unwrap().1)].map(|(a, b)| format!("{a}{b}")).concat();

@@ -94,13 +94,13 @@ pub fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
         return None;
     }
     draft.distort(|line| if line.len() % 3 == 0 { line.to_owned() } else { format!("{line}  ") });
-    Some(())
+    draft.old_text.iter().any(|line| line.ends_with(' ')).then_some(())
 }
 
 pub fn smart(_: &mut Random, draft: &mut Draft) -> Option<()> {
     let is_plain = draft.span.iter().all(|line| line.is_ascii());
     draft.distort(smart_quotes);
-    is_plain.then_some(())
+    (is_plain && draft.old_text.iter().any(|line| !line.is_ascii())).then_some(())
 }
 
 /// Turns straight quotes into curly ones, and a dash between blanks into a long one.
@@ -236,6 +236,9 @@ fn boundary(random: &mut Random, draft: &mut Draft) -> Option<()> {
             lines.push(String::new());
         }
     }
+    if draft.new.is_empty() {
+        return None;
+    }
     let is_bare = if leads { draft.before.last() } else { draft.after.first() };
     is_bare.is_none_or(|line| !line.trim().is_empty()).then_some(())
 }
@@ -261,7 +264,7 @@ fn escaped_quotes(_: &mut Random, draft: &mut Draft) -> Option<()> {
         return None;
     }
     draft.distort(|line| line.replace('"', "\\\""));
-    Some(())
+    draft.old_text.iter().any(|line| line.contains('"')).then_some(())
 }
 
 fn escaped_twice(_: &mut Random, draft: &mut Draft) -> Option<()> {
@@ -350,7 +353,7 @@ fn slip(random: &mut Random, word: &str) -> String {
 /// Leaves out the line end behind the new text only.
 fn last_end(random: &mut Random, draft: &mut Draft) -> Option<()> {
     (draft.old_closed, draft.new_closed) = (true, false);
-    if draft.new_text.is_empty() {
+    if draft.new_text.last().is_none_or(|line| line.trim().is_empty()) {
         return None;
     }
     trailing_blanks(random, draft)

@@ -50,7 +50,8 @@ fn crlf_and_more(random: &mut Random, draft: &mut Draft) -> Option<()> {
 fn mixed(_: &mut Random, draft: &mut Draft) -> Option<()> {
     draft.ends = vec!["\r\n", "\n", "\n"];
     // Which of several ends a new line takes is a matter of taste.
-    let is_settled = draft.new.iter().all(|line| !matches!(line, NewLine::Fresh(_)));
+    let is_settled = draft.new.len() == draft.span.len()
+        && draft.new.iter().all(|line| !matches!(line, NewLine::Fresh(_)));
     is_settled.then_some(())
 }
 
@@ -87,6 +88,9 @@ fn decomposed(_: &mut Random, draft: &mut Draft) -> Option<()> {
     let kept: Vec<usize> = (0..draft.span.len()).filter(|index| draft.is_kept(*index)).collect();
     for index in kept {
         let line = draft.span[index].clone();
+        if draft.span.iter().filter(|other| **other == line).count() > 1 {
+            return None;
+        }
         let spelled = |accent: &str| line.replacen('e', accent, 1);
         let (old, there) = (spelled("\u{e9}"), spelled("e\u{301}"));
         for text in draft.old_text.iter_mut().chain(&mut draft.new_text) {

@@ -256,7 +256,9 @@ fn overlap(random: &mut Random, source: &Source) -> Option<Case> {
     let first = draft.span[..3].join("\n");
     let second = draft.span[2..].join("\n");
     let text = draft.texts().0;
-    let is_plain = text.matches(&first).count() == 1 && text.matches(&second).count() == 1;
+    let is_plain = !draft.span[2].trim().is_empty()
+        && text.matches(&first).count() == 1
+        && text.matches(&second).count() == 1;
     let edit = |old: &str, random: &mut Random| Asked {
         old: old.to_owned(),
         new: format!("{old}{}", fresh(random, "\n")),

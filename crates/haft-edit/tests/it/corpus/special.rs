@@ -33,7 +33,7 @@ fn part(random: &mut Random, source: &Source, write: fn(&String) -> String) -> O
     let line = random.pick(&source.lines).clone();
     let body = line.trim();
     let words: Vec<&str> = body.split(' ').filter(|word| !word.is_empty()).collect();
-    if words.len() < 4 || !body.is_ascii() || body.contains('\\') {
+    if words.len() < 4 || !body.is_ascii() || body.contains(['\\', '\t']) {
         return None;
     }
     let first = random.below(words.len() - 2);
