@@ -52,8 +52,11 @@ pub(crate) fn hunks<T: Eq + Hash + Ord>(old: &[T], new: &[T]) -> Vec<Hunk> {
 
 /// Pairs the lines of a replaced stretch that seem to be versions of each other, in order.
 pub(crate) fn versions(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
-    if old.len() == new.len() || old.len() * new.len() > MOST_COMBINATIONS {
-        return (0..old.len().min(new.len())).map(|index| (index, index)).collect();
+    let (old, new) = (old.iter().map(|line| bag(line)), new.iter().map(|line| bag(line)));
+    let (old, new): (Vec<Vec<&str>>, Vec<Vec<&str>>) = (old.collect(), new.collect());
+    if old.len() * new.len() > MOST_COMBINATIONS {
+        let in_order = old.iter().zip(&new).enumerate();
+        return in_order.filter(|(_, (a, b))| shared(a, b) > 0).map(|(at, _)| (at, at)).collect();
     }
     // The best sum of likeness from each pair of positions on.
     let width = new.len() + 1;
@@ -87,13 +90,29 @@ pub(crate) fn versions(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Returns how many bytes two lines share at both ends; 0 if that is less than half of either.
-fn shared(a: &str, b: &str) -> usize {
-    let (a, b) = (a.trim_matches(is_blank), b.trim_matches(is_blank));
-    let head = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    let most = a.len().min(b.len()) - head;
-    let tail = a.bytes().rev().zip(b.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
-    if (head + tail) * 2 >= a.len().max(b.len()) { head + tail } else { 0 }
+/// Returns the words and signs of a line, sorted.
+fn bag(line: &str) -> Vec<&str> {
+    let mut bag = words(line);
+    bag.retain(|word| !word.starts_with(is_blank));
+    bag.sort_unstable();
+    bag
+}
+
+/// Returns how many letters two lines share in whole words; 0 if they share less than half of their
+/// letters and of their words.
+fn shared(a: &[&str], b: &[&str]) -> usize {
+    let size = |bag: &[&str]| bag.iter().map(|word| word.len()).sum::<usize>();
+    let (mut at, mut other, mut common, mut words) = (0, 0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(at), b.get(other)) {
+        if x == y {
+            common += x.len();
+            words += 1;
+        }
+        at += usize::from(x <= y);
+        other += usize::from(y <= x);
+    }
+    let is_alike = common * 4 >= size(a) + size(b) || words * 4 >= a.len() + b.len();
+    if is_alike { common } else { 0 }
 }
 
 /// Cuts a line into words, runs of blanks, and single other characters.

@@ -1,10 +1,12 @@
 //! What a match teaches about the characters that the model writes.
 
+use std::{cmp::Ordering, collections::BTreeSet};
+
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
 
 use crate::{
     asked::Asked,
-    lines::{Lines, trim_end},
+    lines::{Lines, is_blank, trim, trim_end},
     look_alikes::plain,
     place::Place,
 };
@@ -12,11 +14,14 @@ use crate::{
 /// How new text is to be written so that it fits the place.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
-    /// Fancy characters that the model wrote where the text has plain ones.
-    fancy: Vec<char>,
+    /// The only fancy characters that are not written plain, because the text has them and the
+    /// model did not write them amiss; `None` if it wrote none amiss.
+    fancy: Option<Vec<char>>,
     form: Option<Form>,
     /// Whether the model ended lines in blanks where the text did not.
     adds_blanks: bool,
+    /// Whether the model wrote several blanks between words where the text has one.
+    widens_blanks: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +39,17 @@ impl Learned {
         learned.adds_blanks = pairs().any(|(old, there)| {
             trim_end(old).len() < old.len() && trim_end(there).len() == there.len()
         });
-        for (old, _) in pairs().filter(|(old, there)| old != there && !old.is_ascii()) {
-            for fancy in old.chars().filter(|character| plain(*character).is_some()) {
-                let is_known = learned.fancy.contains(&fancy);
-                if !is_known && !pairs().any(|(_, there)| there.contains(fancy)) {
-                    learned.fancy.push(fancy);
-                }
-            }
+        let blanks = |line: &str| trim(line).chars().filter(|c| is_blank(*c)).count();
+        let mut widths = pairs().map(|(old, there)| blanks(old).cmp(&blanks(there)));
+        learned.widens_blanks = pairs().any(|(old, there)| blanks(old) > blanks(there))
+            && widths.all(|width| width != Ordering::Less);
+        let is_fancy = |character: &char| !character.is_ascii() && plain(*character).is_some();
+        let amiss: Vec<char> = pairs()
+            .flat_map(|(old, there)| old.chars().filter(|c| is_fancy(c) && !there.contains(*c)))
+            .collect();
+        if !amiss.is_empty() {
+            let known = text.text().chars().filter(|c| is_fancy(c) && !amiss.contains(c));
+            learned.fancy = Some(known.collect::<BTreeSet<char>>().into_iter().collect());
         }
         let differ = || pairs().filter(|(old, there)| old != there);
         if differ().all(|(old, there)| is_nfc(old) && is_nfd(there))
@@ -58,12 +67,16 @@ impl Learned {
     /// Writes new text as the place has it.
     pub(crate) fn apply(&self, new: &str) -> String {
         let new = if self.adds_blanks { trim_end(new) } else { new };
-        if new.is_ascii() {
-            return new.to_owned();
-        }
         let mut written = String::with_capacity(new.len());
+        let mut after_blank = false;
         for character in new.chars() {
-            match plain(character).filter(|_| self.fancy.contains(&character)) {
+            let is_surplus = after_blank && character == ' ';
+            after_blank = self.widens_blanks && character == ' ';
+            if is_surplus {
+                continue;
+            }
+            let is_foreign = self.fancy.as_ref().is_some_and(|known| !known.contains(&character));
+            match plain(character).filter(|_| is_foreign) {
                 Some(plain) => written.push_str(plain),
                 None => written.push(character),
             }

@@ -116,6 +116,10 @@ fn examine(
     let start = start_of(text, keys, asked, at, first_key)?;
     let end = end_of(text, keys, asked, at + asked.key.len(), last_key)?;
     pair_blank_lines(text, asked, &mut line_of, start.is_some(), end.is_some());
+    if (start.is_some() || end.is_some()) && !says_enough(text, asked, first_line, start.is_some())
+    {
+        return None;
+    }
     let mut place = Place {
         range: start.unwrap_or(text.line(first_line).start)
             ..end.unwrap_or_else(|| full_end(text, asked, last_line)),
@@ -131,6 +135,17 @@ fn examine(
     let inside = within.range.start <= place.range.start && place.range.end <= within.range.end;
     place.tier = tier(text, asked, &place);
     inside.then_some(place)
+}
+
+/// Whether a text says enough to be seen in a part of a line, where not every byte is the same: at
+/// least two words, and no indentation that the line does not have.
+fn says_enough(text: &Lines<'_>, asked: &Asked<'_>, line: usize, starts_within: bool) -> bool {
+    const LEAST: usize = 6;
+    let (first, last) = asked.span();
+    let words = asked.key.split(|c: char| !is_word(c)).filter(|word| !word.is_empty()).count();
+    let model = indent(asked.lines.content(first));
+    let fits = model.is_empty() || starts_within || model == indent(text.content(line));
+    first < last || (words > 1 && asked.key.len() >= LEAST && fits)
 }
 
 /// Returns where a match begins within a line, `Some(None)` at a line's first character, and

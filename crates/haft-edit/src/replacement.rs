@@ -72,10 +72,13 @@ struct Writer<'p, 't> {
     written: Vec<Written<'t>>,
 }
 
-impl Writer<'_, '_> {
+impl<'t> Writer<'_, 't> {
     fn write(mut self) -> Result<String, Doubt> {
         let old: Vec<&str> = self.asked.lines.contents().map(trim_end).collect();
-        let new: Vec<&str> = self.asked.new.contents().map(trim_end).collect();
+        let mut new: Vec<&str> = self.asked.new.contents().map(trim_end).collect();
+        if self.opens_line() {
+            new.push("");
+        }
         let hunks = hunks(&old, &new);
         self.decide_fates(&hunks, &old, &new);
         for hunk in &hunks {
@@ -86,6 +89,11 @@ impl Writer<'_, '_> {
             }
         }
         Ok(self.joined())
+    }
+
+    /// Whether the new text ends by opening a line, which the end of the place's last line closes.
+    fn opens_line(&self) -> bool {
+        self.asked.new_is_closed && !self.asked.is_closed
     }
 
     fn decide_fates(&mut self, hunks: &[Hunk], old: &[&str], new: &[&str]) {
@@ -161,7 +169,7 @@ impl Writer<'_, '_> {
         for line in hunk.old.clone() {
             if let Fate::Becomes(version) = self.fate(line) {
                 for inserted in next..version {
-                    self.insert(inserted)?;
+                    self.insert(inserted, self.ending_in_stead(hunk, inserted))?;
                 }
                 self.turn(line, version)?;
                 next = version + 1;
@@ -173,13 +181,13 @@ impl Writer<'_, '_> {
                     return Err(Doubt::BlankLines);
                 }
                 for inserted in next..hunk.new.end {
-                    self.insert(inserted)?;
+                    self.insert(inserted, self.ending_in_stead(hunk, inserted))?;
                 }
                 next = hunk.new.end;
             }
             self.keep_blank_lines_after(line);
         }
-        (next..hunk.new.end).try_for_each(|inserted| self.insert(inserted))
+        (next..hunk.new.end).try_for_each(|inserted| self.insert(inserted, None))
     }
 
     fn new_starts_with_version(&self, hunk: &Hunk) -> bool {
@@ -188,7 +196,7 @@ impl Writer<'_, '_> {
 
     /// Writes a new line as the next version of one that is there.
     fn turn(&mut self, line: usize, version: usize) -> Result<(), Doubt> {
-        let Some(there) = self.there(line) else { return self.insert(version) };
+        let Some(there) = self.there(line) else { return self.insert(version, None) };
         let old = self.asked.lines.content(line);
         let new = self.asked.new.content(version);
         let content = self.place.content(self.text, there);
@@ -205,8 +213,15 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Returns the end of the line that a new one stands in for, where they go one by one.
+    fn ending_in_stead(&self, hunk: &Hunk, inserted: usize) -> Option<&'t str> {
+        let line = hunk.old.start + inserted - hunk.new.start;
+        let is_one_by_one = hunk.old.len() == hunk.new.len();
+        self.there(line).filter(|_| is_one_by_one).map(|there| self.text.ending(there))
+    }
+
     /// Writes a line that is new.
-    fn insert(&mut self, line: usize) -> Result<(), Doubt> {
+    fn insert(&mut self, line: usize, ending: Option<&'t str>) -> Result<(), Doubt> {
         let content = self.asked.new.content(line);
         let body = self.learned.apply(content.trim_start_matches(is_blank));
         let content = if trim(content).is_empty() {
@@ -214,7 +229,7 @@ impl Writer<'_, '_> {
         } else {
             self.indentation(content)? + &body
         };
-        self.written.push(Written { content, ending: None });
+        self.written.push(Written { content, ending });
         Ok(())
     }
 
@@ -234,7 +249,7 @@ impl Writer<'_, '_> {
         let usual = line_end(self.text, lines.start);
         let covers_end = self.text.line(lines.end - 1).end <= self.place.range.end;
         let has_end = !self.text.ending(lines.end - 1).is_empty() && covers_end;
-        let closes = if self.asked.is_closed { has_end } else { self.asked.new_is_closed };
+        let closes = self.asked.is_closed && has_end;
         let mut joined = String::with_capacity(self.asked.new.text().len());
         let count = self.written.len();
         for (index, line) in self.written.into_iter().enumerate() {

@@ -32,14 +32,14 @@ pub(crate) fn is_slip(written: &str, meant: &str, manner: Manner) -> bool {
     if written == meant || digits(written) != digits(meant) || !meant.chars().all(is_word) {
         return false;
     }
-    let most = if manner == Manner::Prose && meant.len() > 6 { 2 } else { 1 };
+    let most = if manner == Manner::Prose && meant.len() > 7 { 2 } else { 1 };
     let bound = osa::Args::default().score_cutoff(most);
     if osa::distance_with_args(written.chars(), meant.chars(), &bound).is_none() {
         return false;
     }
     let slip = Slip::new(written, meant);
     match manner {
-        Manner::Prose => slip.part.len() >= 4 || (slip.part.len() == 3 && slip.is_swap()),
+        Manner::Prose => slip.is_harmless(),
         Manner::Code => slip.makes_no_name(),
     }
 }
@@ -74,8 +74,16 @@ impl Slip {
         Self { written: middle(&a), meant: middle(&b), part, at: head - start }
     }
 
-    fn is_swap(&self) -> bool {
-        matches!((self.written.as_slice(), self.meant.as_slice()), ([a, b], [c, d]) if a == d && b == c)
+    /// Whether the word is still the same word to a reader: nothing was put behind it.
+    fn is_harmless(&self) -> bool {
+        let is_letters =
+            self.written.iter().chain(&self.meant).all(|letter| letter.is_alphabetic());
+        let is_swap = matches!(
+            (self.written.as_slice(), self.meant.as_slice()),
+            ([a, b], [c, d]) if a == d && b == c
+        );
+        let adds_end = self.meant.is_empty() && self.at >= self.part.len();
+        is_letters && !adds_end && (self.part.len() > 3 || (self.part.len() == 3 && is_swap))
     }
 
     /// Whether the slip cannot have made another likely name: plurals, other forms of a verb, other
@@ -96,11 +104,7 @@ impl Slip {
             }
             ([_], [_]) => self.part.len() > 4,
             ([], [lost]) => self.at < last || (self.part.len() > 4 && !ENDINGS.contains(lost)),
-            ([added], []) => {
-                let doubled =
-                    self.at > 0 && self.part.get(self.at - 1) == Some(added) && *added != 's';
-                (self.at > 0 && self.at <= last) || (self.at > last && doubled)
-            }
+            ([_], []) => self.at > 0 && self.at <= last,
             _ => false,
         }
     }

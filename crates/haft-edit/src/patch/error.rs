@@ -84,7 +84,7 @@ impl fmt::Display for ParseError {
 }
 
 /// Why a chunk cannot be put on a file.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct PatchError {
     /// The file.
     pub file: String,
@@ -97,7 +97,7 @@ pub struct PatchError {
 }
 
 /// What keeps a chunk from being applied.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Trouble {
     /// Its lines were not found, or not at one place only.
     #[error("{}", in_words_of_a_patch(.0))]

@@ -1,4 +1,4 @@
-//! Everything this crate promises: places, patches and diffs.
+//! The crate as a whole: the engine scored on a corpus, patches and diffs held to properties, and both read by name.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,13 +6,16 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::print_stderr,
-    reason = "a test stops at what it did not expect, and says what it left out"
+    clippy::disallowed_methods,
+    reason = "a test stops at what it did not expect, says what it left out, and takes its seed from the environment"
 )]
 
+mod corpus;
 mod diffs;
 mod git;
 mod nasty;
 mod patch_places;
 mod patch_texts;
 mod round_trips;
+mod score;
 mod texts;

@@ -266,3 +266,29 @@ fn characters_of_many_bytes_are_never_cut() {
     assert_eq!(put("@@\n 日本語\n-😀 x\n+😀 y", text).unwrap(), "日本語\n😀 y\nüber\n");
     assert!(refused("@@\n-日本誤😀😀😀\n+x", text).contains("chunk 1"));
 }
+
+#[test]
+fn the_line_after_at_may_be_repeated_as_context() {
+    let chunk = "@@ class B:\n class B:\n-    def f(self):\n+    def g(self):";
+    let (head, tail) = TWO.split_once("class B:").unwrap();
+    assert_eq!(
+        put(chunk, TWO).unwrap(),
+        format!("{head}class B:{}", tail.replace("def f", "def g"))
+    );
+}
+
+#[test]
+fn below_the_at_line_but_in_another_block_is_taken_only_if_it_is_the_only_place() {
+    let text = "class A:\n    x = 1\n\nclass B:\n    y = 2\n\nclass C:\n    y = 2\n";
+    assert!(matches!(
+        put("@@ class A:\n-    y = 2\n+    y = 3", text).unwrap_err().trouble,
+        Trouble::Several { .. }
+    ));
+    assert_eq!(
+        put("@@ class A:\n class C:\n-    y = 2\n+    y = 3", text).unwrap(),
+        text.replace("C:\n    y = 2", "C:\n    y = 3")
+    );
+    // The header's block holds nearly the same line, so the exact one elsewhere may not be meant.
+    let text = "class B:\n    x  =  1\n\nclass A:\n    x = 1\n";
+    assert!(put("@@ class B:\n-    x = 1\n+    x = 3", text).is_err());
+}

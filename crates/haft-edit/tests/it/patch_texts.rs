@@ -256,3 +256,22 @@ fn a_host_sees_files_and_lines_while_they_are_written() {
     assert_eq!(parser.push("z\n*** End Patch").unwrap().len(), 1);
     assert_eq!(chunks(&parser.finish().unwrap().files[0]), ["-x|+yz"]);
 }
+
+#[test]
+fn envelopes_that_follow_each_other_are_one_patch() {
+    let two = format!("{UPDATE}\n{}", UPDATE.replace("a.rs", "b.rs"));
+    let paths: Vec<String> = parse(&two).unwrap().files.into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, ["a.rs", "b.rs"]);
+}
+
+#[test]
+fn carriage_returns_of_the_files_are_kept_when_the_patch_has_none_of_its_own() {
+    let patch = "*** Begin Patch\n*** Update File: a\n@@\n-x\r\n+y\r\n*** End Patch\n";
+    assert_eq!(chunks(&one(patch)), ["-x\r|+y\r"]);
+}
+
+#[test]
+fn a_fence_inside_a_hunk_does_not_hide_the_rest_of_it() {
+    let patch = "```diff\n--- a/a.md\n+++ b/a.md\n@@ -1,9 +1,9 @@\n-x\n```\n+y\n```\n";
+    assert!(message(patch).contains("nothing more of the patch after its end"));
+}

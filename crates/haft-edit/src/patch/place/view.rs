@@ -19,6 +19,7 @@ pub(in crate::patch) struct View<'t> {
     pub(super) text: &'t str,
     pub(super) rows: Vec<Row>,
     ids: Vec<usize>,
+    rows_by_id: Vec<Vec<usize>>,
     by_content: HashMap<&'t str, usize>,
     sight: Sight,
 }
@@ -34,8 +35,14 @@ pub(super) struct Row {
 impl<'t> View<'t> {
     pub(in crate::patch) fn new(text: &'t str, sight: Sight) -> Self {
         let separator = if sight != Sight::Exact && !text.contains('\n') { '\r' } else { '\n' };
-        let mut view =
-            Self { text, rows: Vec::new(), ids: Vec::new(), by_content: HashMap::new(), sight };
+        let mut view = Self {
+            text,
+            rows: Vec::new(),
+            ids: Vec::new(),
+            rows_by_id: Vec::new(),
+            by_content: HashMap::new(),
+            sight,
+        };
         let mut start = 0;
         for line in text.split_inclusive(separator) {
             let content = line.strip_suffix(separator).unwrap_or(line);
@@ -45,7 +52,12 @@ impl<'t> View<'t> {
                 _ => content.strip_suffix('\r').unwrap_or(content),
             };
             let next = view.by_content.len();
-            view.ids.push(*view.by_content.entry(view.sight.key(content)).or_insert(next));
+            let id = *view.by_content.entry(sight.key(content)).or_insert(next);
+            view.ids.push(id);
+            match view.rows_by_id.get_mut(id) {
+                Some(rows) => rows.push(view.rows.len()),
+                None => view.rows_by_id.push(vec![view.rows.len()]),
+            }
             let end = start + line.len();
             view.rows.push(Row { start, content_end: start + content.len(), end });
             start = end;
@@ -98,9 +110,21 @@ impl<'t> View<'t> {
         let ids: Option<Vec<usize>> =
             wanted.iter().map(|line| self.by_content.get(self.sight.key(line)).copied()).collect();
         match ids {
-            Some(ids) if !ids.is_empty() => occurrences(&self.ids, &ids),
+            Some(ids) if !ids.is_empty() => self.occurrences(&ids),
             _ => Vec::new(),
         }
+    }
+
+    /// Looks only around the rarest line, unless that would be more work than going through all.
+    fn occurrences(&self, wanted: &[usize]) -> Vec<usize> {
+        let rows = |id: &usize| self.rows_by_id.get(*id).map_or(&[][..], Vec::as_slice);
+        let rarest = wanted.iter().enumerate().min_by_key(|(_, id)| rows(id).len());
+        let Some((offset, id)) = rarest else { return Vec::new() };
+        if rows(id).len().saturating_mul(wanted.len()) > self.ids.len() {
+            return occurrences(&self.ids, wanted);
+        }
+        let starts = rows(id).iter().filter_map(|row| row.checked_sub(offset));
+        starts.filter(|start| self.ids.get(*start..*start + wanted.len()) == Some(wanted)).collect()
     }
 }
 
