@@ -11,4 +11,7 @@
 )]
 
 mod corpus;
+mod landing;
+mod misses;
+mod properties;
 mod score;
