@@ -69,7 +69,7 @@ pub(crate) fn recover(journal: &Journal, workspace: &Workspace, printer: Printer
         let path = haft_runtime::plain(&one.path.display().to_string());
         match one.outcome {
             Outcome::Restored => {
-                printer.note(format!("haft: {path} was half-written and is as it was"))
+                printer.note(format!("haft: {path} was half-written and is as it was"));
             }
             Outcome::Kept { backup, why } => printer.note(format!(
                 "haft: writing {path} was interrupted and {why}; both contents are in {}",

@@ -25,7 +25,7 @@ fn run<T: std::fmt::Debug>(
         });
         Ok(())
     });
-    run.unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(run.is_ok(), "{}", run.unwrap_err());
 }
 
 /// A random file call: what it does may fail, and then it must have done nothing.
