@@ -6,8 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_runtime::permission::{Action, Layer, LayerKind, Policy};
-use haft_runtime::{AgentId, Audience, Call, CancellationToken, Registry, Runtime, SessionId};
+use haft_runtime::{
+    AgentId, Audience, Call, CancellationToken, Registry, Runtime, SessionId, Toolset,
+};
+use haft_store::SqliteStore;
 use haft_workspace::Workspace;
+use haft_workspace::journal::{self, Journal};
 use haft_workspace::write::{Expected, Replace, replace};
 use rustix::fs::{Mode, OFlags};
 use serde_json::json;
@@ -16,7 +20,7 @@ use crate::measure::{Row, median};
 
 pub(crate) fn rows() -> Vec<Row> {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let mut rows = vec![reading(dir.path())];
+    let mut rows = vec![reading(dir.path()), editing(dir.path())];
     rows.extend(writing(dir.path()));
     rows
 }
@@ -29,16 +33,7 @@ fn reading(dir: &Path) -> Row {
     fs_err::write(&path, &text).expect("written");
     let threads =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
-    let mut registry = Registry::new();
-    haft_tools::register(&mut registry);
-    let rules = Layer::new(LayerKind::User, "bench").rule("*", "*", Action::Allow);
-    let runtime = Runtime::builder("/bench")
-        .registry(registry)
-        .policy(Policy::new(vec![rules]))
-        .share(Arc::new(Workspace::open(dir, None).expect("a workspace")))
-        .build();
-    let audience = Audience::of(AgentId::parse("bench").expect("an id"));
-    let toolset = threads.block_on(runtime.toolset(&audience));
+    let toolset = threads.block_on(toolset(dir));
     let session = SessionId::fresh();
     let mut offset = 0;
     let figure = median(41, 20, || {
@@ -54,6 +49,60 @@ fn reading(dir: &Path) -> Row {
         drop(black_box(lines));
     });
     Row { name: "read 2,000 lines of 1 MB through the pipeline", figure, floor, bound: 3.0 }
+}
+
+/// The tools in a folder, with everything allowed, a store and a journal.
+pub(crate) async fn toolset(dir: &Path) -> Toolset {
+    let mut registry = Registry::new();
+    haft_tools::register(&mut registry);
+    let rules = Layer::new(LayerKind::User, "bench").rule("*", "*", Action::Allow);
+    let state = dir.join("state");
+    let workspace = Workspace::open(dir, None).expect("a workspace");
+    let journal = Journal::of(workspace.root(), &state, journal::Options::default());
+    let store = SqliteStore::open(&state, haft_store::Options::default()).expect("a store");
+    let runtime = Runtime::builder("/bench")
+        .registry(registry)
+        .policy(Policy::new(vec![rules]))
+        .share(Arc::new(workspace))
+        .share(Arc::new(journal))
+        .store(Arc::new(store))
+        .build();
+    runtime.toolset(&Audience::of(AgentId::parse("bench").expect("an id"))).await
+}
+
+/// One exact edit in a file of 10,000 lines, asked, matched, journalled, written and recorded, against reading that file
+/// and writing it by temp + fsync + rename + fsync.
+fn editing(dir: &Path) -> Row {
+    let text: String =
+        (0..10_000).map(|n| format!("    let value_{n} = compute(input, {n});\n")).collect();
+    let (ours, bare) = (dir.join("ours.rs"), dir.join("bare.rs"));
+    fs_err::write(&ours, &text).expect("written");
+    fs_err::write(&bare, &text).expect("written");
+    let threads =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
+    let toolset = threads.block_on(toolset(dir));
+    let session = SessionId::fresh();
+    let mut turn = 0;
+    let figure = median(31, 5, || {
+        let (old, new) = (format!("{turn}_of_value_5000"), format!("{}_of_value_5000", turn + 1));
+        let old = if turn == 0 { "value_5000".to_owned() } else { old };
+        turn += 1;
+        let args = json!({ "file_path": "ours.rs", "old_string": old, "new_string": new });
+        let call = Call::new(session.clone(), "edit", args);
+        let settled = threads.block_on(toolset.execute(call, CancellationToken::new()));
+        assert!(settled.result.is_ok(), "{}", settled.text());
+    });
+    let floor = median(31, 5, || {
+        let text = fs_err::read_to_string(&bare).expect("read");
+        let temporary = dir.join("bare.tmp");
+        let mut file = fs_err::File::create(&temporary).expect("created");
+        file.write_all(text.as_bytes()).expect("written");
+        file.sync_all().expect("synced");
+        fs_err::rename(&temporary, &bare).expect("renamed");
+        fs_err::File::open(dir).and_then(|dir| dir.sync_all()).expect("synced");
+    });
+    let name = "exact edit of 10,000 lines through the pipeline";
+    Row { name, figure, floor, bound: 2.0 }
 }
 
 /// Replacing 64 KiB, against the least that does the same.

@@ -8,6 +8,7 @@
 
 mod files;
 mod measure;
+mod memory;
 mod permission;
 mod pipeline;
 mod start;
@@ -25,12 +26,22 @@ const AREAS: [Area; 4] = [
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, file, offset] = args.as_slice()
+        && word == "--peak-of"
+    {
+        println!("{}", memory::child(file, offset));
+        return;
+    }
     let check = args.iter().any(|arg| arg == "--check");
     let wanted = args.iter().find(|arg| !arg.starts_with('-'));
     let is_wanted = |area: &&Area| wanted.is_none_or(|word| area.0.contains(word.as_str()));
     let rows: Vec<Row> = AREAS.iter().filter(is_wanted).flat_map(|area| area.1()).collect();
     println!("{}", measure::table(&rows));
-    if check && rows.iter().any(|row| !row.holds()) {
+    let is_wanted = wanted.is_none_or(|word| "memory".contains(word.as_str()));
+    let peaks = if is_wanted { memory::peaks() } else { Vec::new() };
+    peaks.iter().for_each(|peak| println!("{}", peak.line()));
+    let holds = rows.iter().all(Row::holds) && peaks.iter().all(memory::Peak::holds);
+    if check && !holds {
         std::process::exit(1);
     }
 }
