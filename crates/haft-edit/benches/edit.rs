@@ -1,1 +1,175 @@
-fn main() {}
+//! The engine's figures: each row is what was done, the time it took, and the bound.
+//!
+//! `cargo bench -p haft-edit`; with `--check` the exit code says whether every bound holds.
+
+#![expect(clippy::expect_used, reason = "a bench that cannot set itself up has nothing to say")]
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
+use std::{hint::black_box, time::Instant};
+
+use haft_edit::{Edit, Within, apply, locate, plan};
+
+struct Row {
+    what: &'static str,
+    figure: f64,
+    unit: &'static str,
+    bound: f64,
+}
+
+fn main() {
+    let check = std::env::args().any(|arg| arg == "--check");
+    let mut rows = Vec::new();
+    // Memory first: the peak of a process never goes down again.
+    rows.extend(long_lines());
+    rows.push(exact());
+    rows.push(memmem());
+    rows.extend(near());
+    rows.push(repetition());
+    rows.push(absent());
+    println!("{:52} {:>12} {:>12}", "what", "figure", "bound");
+    for row in &rows {
+        println!(
+            "{:52} {:>9.3} {:2} {:>9.3} {:2}",
+            row.what, row.figure, row.unit, row.bound, row.unit
+        );
+    }
+    if check && rows.iter().any(|row| row.figure > row.bound) {
+        std::process::exit(1);
+    }
+}
+
+/// Returns the best of several runs, in milliseconds.
+fn best(runs: usize, mut work: impl FnMut()) -> f64 {
+    let times = (0..runs).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64() * 1000.0
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the most memory that the process has had, in MiB.
+fn peak() -> f64 {
+    let status = fs_err::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
+
+fn line(number: usize) -> String {
+    format!(
+        "    let value_{number} = compute(input_{}, {}) + offset;\n",
+        number * 7 % 9973,
+        number % 89
+    )
+}
+
+fn file(lines: usize) -> String {
+    (0..lines).map(line).collect()
+}
+
+fn edit<'a>(old: &'a str, new: &'a str) -> Edit<'a> {
+    Edit { old, new, replace_all: false }
+}
+
+fn exact() -> Row {
+    let text = file(10_000);
+    let old: String = (7_000..7_020).map(line).collect();
+    let figure = best(50, || {
+        let changes = plan(&text, &[edit(&old, "    done();\n")]).expect("it is there");
+        black_box(apply(&text, &changes));
+    });
+    Row { what: "exact: 20 lines in 10,000, planned and applied", figure, unit: "ms", bound: 1.0 }
+}
+
+fn memmem() -> Row {
+    let text = file(10_000);
+    let old: String = (7_000..7_020).map(line).collect();
+    let finder = memchr::memmem::Finder::new(old.as_bytes());
+    let figure = best(50, || {
+        black_box(finder.find_iter(text.as_bytes()).count());
+        black_box(text.clone());
+    });
+    Row { what: "  the floor: memmem and a copy", figure, unit: "ms", bound: 1.0 }
+}
+
+fn near() -> Vec<Row> {
+    let text = file(100_000);
+    let block: String = (60_000..60_400).map(line).collect();
+    let slip = block.replacen("let value_60200 = compute", "let value_60200 = compuet", 1);
+    let landed = best(5, || {
+        let new = slip.replacen("value_60100 ", "renamed ", 1);
+        let changes = locate(&text, &edit(&slip, &new), &Within::all(&text));
+        assert!(changes.is_ok(), "a slip is forgiven");
+    });
+    let all_off = block.replace("compute", "komputer");
+    let refused = best(5, || {
+        let changes = locate(&text, &edit(&all_off, "x"), &Within::all(&text));
+        assert!(changes.is_err(), "every line is off");
+    });
+    vec![
+        Row {
+            what: "near: 400 lines with a slip in 100,000",
+            figure: landed,
+            unit: "ms",
+            bound: 150.0,
+        },
+        Row {
+            what: "near: 400 lines, all of them off, in 100,000",
+            figure: refused,
+            unit: "ms",
+            bound: 150.0,
+        },
+    ]
+}
+
+fn repetition() -> Row {
+    let text = "    x = x + 1;\n".repeat(100_000);
+    let old = "  x = x + 1;\n".repeat(400) + "nothing like it\n";
+    let figure = best(3, || {
+        black_box(locate(&text, &edit(&old, "x"), &Within::all(&text)).is_err());
+    });
+    Row { what: "near: 400 equal lines in 100,000 equal lines", figure, unit: "ms", bound: 150.0 }
+}
+
+fn absent() -> Row {
+    let text = file(100_000);
+    let figure = best(5, || {
+        black_box(
+            locate(&text, &edit("fn not_there(argument: u32) -> u32 {", "x"), &Within::all(&text))
+                .is_err(),
+        );
+    });
+    Row { what: "absent: one line in 100,000, nearest shown", figure, unit: "ms", bound: 150.0 }
+}
+
+fn long_lines() -> Vec<Row> {
+    let words = |offset: usize| -> String {
+        (0..12_500).map(|number| format!("w{:06} ", (number * 7919 + offset) % 1_000_000)).collect()
+    };
+    let (there, other) = (words(0), words(3));
+    let nearly = there.replacen("w000000", "w00000x", 1);
+    let before = peak();
+    let different = best(3, || {
+        black_box(locate(&there, &edit(&other, "x"), &Within::all(&there)).is_err());
+    });
+    let alike = best(3, || {
+        black_box(locate(&there, &edit(&nearly, "x"), &Within::all(&there)).is_err());
+    });
+    let memory = peak() - before;
+    vec![
+        Row {
+            what: "two lines of 100 KB, all words differ",
+            figure: different,
+            unit: "ms",
+            bound: 50.0,
+        },
+        Row {
+            what: "two lines of 100 KB, one letter differs",
+            figure: alike,
+            unit: "ms",
+            bound: 50.0,
+        },
+        Row { what: "  memory of both, at the peak", figure: memory, unit: "MiB", bound: 8.0 },
+    ]
+}

@@ -50,14 +50,14 @@ pub(crate) fn hunks<T: Eq + Hash + Ord>(old: &[T], new: &[T]) -> Vec<Hunk> {
     hunks
 }
 
-/// Pairs the lines of a replaced stretch that seem to be versions of each other, in order.
-pub(crate) fn versions(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+/// Pairs the lines of a replaced stretch with those that take their stead, in order: one by one if
+/// there are as many, else those that seem to be versions of each other.
+pub(crate) fn successors(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    if old.len() == new.len() || old.len() * new.len() > MOST_COMBINATIONS {
+        return (0..old.len().min(new.len())).map(|index| (index, index)).collect();
+    }
     let (old, new) = (old.iter().map(|line| bag(line)), new.iter().map(|line| bag(line)));
     let (old, new): (Vec<Vec<&str>>, Vec<Vec<&str>>) = (old.collect(), new.collect());
-    if old.len() * new.len() > MOST_COMBINATIONS {
-        let in_order = old.iter().zip(&new).enumerate();
-        return in_order.filter(|(_, (a, b))| shared(a, b) > 0).map(|(at, _)| (at, at)).collect();
-    }
     // The best sum of likeness from each pair of positions on.
     let width = new.len() + 1;
     let mut best = vec![0_usize; (old.len() + 1) * width];
@@ -90,6 +90,14 @@ pub(crate) fn versions(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     pairs
 }
 
+/// Whether a line is a version of another rather than a different one.
+pub(crate) fn is_version(old: &str, new: &str) -> bool {
+    let solid = |line| words(line).into_iter().filter(|word| !word.starts_with(is_blank));
+    let (count, new_count) = (solid(old).count(), solid(new).count());
+    let differ = solid(old).zip(solid(new)).filter(|(a, b)| a != b).count();
+    (count == new_count && count > 1 && differ <= 1) || shared(&bag(old), &bag(new)) > 0
+}
+
 /// Returns the words and signs of a line, sorted.
 fn bag(line: &str) -> Vec<&str> {
     let mut bag = words(line);
@@ -99,7 +107,7 @@ fn bag(line: &str) -> Vec<&str> {
 }
 
 /// Returns how many letters two lines share in whole words; 0 if they share less than half of their
-/// letters and of their words.
+/// letters and two thirds of their words.
 fn shared(a: &[&str], b: &[&str]) -> usize {
     let size = |bag: &[&str]| bag.iter().map(|word| word.len()).sum::<usize>();
     let (mut at, mut other, mut common, mut words) = (0, 0, 0, 0);
@@ -111,7 +119,7 @@ fn shared(a: &[&str], b: &[&str]) -> usize {
         at += usize::from(x <= y);
         other += usize::from(y <= x);
     }
-    let is_alike = common * 4 >= size(a) + size(b) || words * 4 >= a.len() + b.len();
+    let is_alike = common * 4 >= size(a) + size(b) || words * 3 >= a.len() + b.len();
     if is_alike { common } else { 0 }
 }
 

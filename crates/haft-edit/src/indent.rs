@@ -62,7 +62,7 @@ impl Shift {
         let asked = Even::of(model)?;
         match steps.as_slice() {
             [] => None,
-            [(old, file)] => self.from_one(*old, *file, asked),
+            [(old, file)] => self.extended(*old, *file, asked),
             [(old, file), rest @ ..] => from_many((*old, *file), rest, asked),
         }
     }
@@ -83,7 +83,7 @@ impl Shift {
     }
 
     /// Extends what a single pair says to another indentation.
-    fn from_one(&self, old: Even, file: Even, asked: Even) -> Option<String> {
+    fn extended(&self, old: Even, file: Even, asked: Even) -> Option<String> {
         let model_character = old.character.or(asked.character)?;
         let file_character = file.character.unwrap_or(model_character);
         let (model_unit, file_unit) = match (model_character, file_character) {

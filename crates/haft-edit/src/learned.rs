@@ -64,17 +64,11 @@ impl Learned {
         learned
     }
 
-    /// Writes new text as the place has it.
-    pub(crate) fn apply(&self, new: &str) -> String {
+    /// Writes a new version of a line that is there with the characters of the place.
+    pub(crate) fn version(&self, new: &str) -> String {
         let new = if self.adds_blanks { trim_end(new) } else { new };
         let mut written = String::with_capacity(new.len());
-        let mut after_blank = false;
         for character in new.chars() {
-            let is_surplus = after_blank && character == ' ';
-            after_blank = self.widens_blanks && character == ' ';
-            if is_surplus {
-                continue;
-            }
             let is_foreign = self.fancy.as_ref().is_some_and(|known| !known.contains(&character));
             match plain(character).filter(|_| is_foreign) {
                 Some(plain) => written.push_str(plain),
@@ -86,5 +80,17 @@ impl Learned {
             Some(Form::Decomposed) => written.nfd().collect(),
             None => written,
         }
+    }
+
+    /// Writes a line that is new with the characters of the place.
+    pub(crate) fn fresh(&self, new: &str) -> String {
+        let mut written = self.version(new);
+        let mut after_blank = false;
+        written.retain(|character| {
+            let is_surplus = self.widens_blanks && after_blank && character == ' ';
+            after_blank = character == ' ';
+            !is_surplus
+        });
+        written
     }
 }

@@ -10,7 +10,7 @@ use rapidfuzz::distance::levenshtein;
 
 use crate::{
     Tier,
-    align::{Hunk, hunks, versions, words},
+    align::{Hunk, hunks, successors, words},
     asked::{Asked, Reading},
     fold::Keys,
     lines::{Lines, is_blank, trim_end},
@@ -251,7 +251,7 @@ fn counterpart(hunks: &[Hunk], old: &[&str], new: &[&str], line: usize) -> Optio
     if hunk.is_equal {
         return Some((hunk.new.start + line - hunk.old.start, true));
     }
-    let pairs = versions(old.get(hunk.old.clone())?, new.get(hunk.new.clone())?);
+    let pairs = successors(old.get(hunk.old.clone())?, new.get(hunk.new.clone())?);
     let pair = pairs.iter().find(|(index, _)| hunk.old.start + index == line)?;
     Some((hunk.new.start + pair.1, false))
 }

@@ -137,15 +137,15 @@ fn examine(
     inside.then_some(place)
 }
 
-/// Whether a text says enough to be seen in a part of a line, where not every byte is the same: at
-/// least two words, and no indentation that the line does not have.
+/// Whether a text says enough to be seen in a part of a line, where not every byte is the same: two
+/// words or a long one, and no indentation that the line does not have.
 fn says_enough(text: &Lines<'_>, asked: &Asked<'_>, line: usize, starts_within: bool) -> bool {
-    const LEAST: usize = 6;
+    const LEAST: usize = 8;
     let (first, last) = asked.span();
     let words = asked.key.split(|c: char| !is_word(c)).filter(|word| !word.is_empty()).count();
     let model = indent(asked.lines.content(first));
     let fits = model.is_empty() || starts_within || model == indent(text.content(line));
-    first < last || (words > 1 && asked.key.len() >= LEAST && fits)
+    first < last || ((words > 1 || asked.key.len() >= LEAST) && fits)
 }
 
 /// Returns where a match begins within a line, `Some(None)` at a line's first character, and
@@ -246,13 +246,12 @@ fn pair_blank_lines(
             *slot = Some(above);
         }
     }
-    let mut below = line_of.get(last).copied().flatten().map_or(usize::MAX, |line| line + 1);
-    for slot in line_of.iter_mut().skip(last + 1) {
-        if ends_within || !is_free(below) {
+    let below = line_of.get(last).copied().flatten().map_or(text.count(), |line| line + 1);
+    for (slot, line) in line_of.iter_mut().skip(last + 1).zip(below..text.count()) {
+        if ends_within || !is_free(line) {
             break;
         }
-        *slot = Some(below);
-        below += 1;
+        *slot = Some(line);
     }
 }
 

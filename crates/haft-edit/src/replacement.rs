@@ -1,7 +1,7 @@
 //! The text that takes the place of a match: the model's intent in the style of the place.
 
 use crate::{
-    align::{Hunk, hunks, versions},
+    align::{Hunk, hunks, is_version, successors},
     asked::Asked,
     indent::Shift,
     learned::Learned,
@@ -72,7 +72,7 @@ struct Writer<'p, 't> {
     written: Vec<Written<'t>>,
 }
 
-impl<'t> Writer<'_, 't> {
+impl Writer<'_, '_> {
     fn write(mut self) -> Result<String, Doubt> {
         let old: Vec<&str> = self.asked.lines.contents().map(trim_end).collect();
         let mut new: Vec<&str> = self.asked.new.contents().map(trim_end).collect();
@@ -102,7 +102,7 @@ impl<'t> Writer<'_, 't> {
                 Vec::new()
             } else {
                 let old = old.get(hunk.old.clone()).unwrap_or_default();
-                versions(old, new.get(hunk.new.clone()).unwrap_or_default())
+                successors(old, new.get(hunk.new.clone()).unwrap_or_default())
             };
             let becomes =
                 pairs.iter().map(|(a, b)| (hunk.old.start + a, Fate::Becomes(hunk.new.start + b)));
@@ -169,7 +169,7 @@ impl<'t> Writer<'_, 't> {
         for line in hunk.old.clone() {
             if let Fate::Becomes(version) = self.fate(line) {
                 for inserted in next..version {
-                    self.insert(inserted, self.ending_in_stead(hunk, inserted))?;
+                    self.insert(inserted)?;
                 }
                 self.turn(line, version)?;
                 next = version + 1;
@@ -181,22 +181,22 @@ impl<'t> Writer<'_, 't> {
                     return Err(Doubt::BlankLines);
                 }
                 for inserted in next..hunk.new.end {
-                    self.insert(inserted, self.ending_in_stead(hunk, inserted))?;
+                    self.insert(inserted)?;
                 }
                 next = hunk.new.end;
             }
             self.keep_blank_lines_after(line);
         }
-        (next..hunk.new.end).try_for_each(|inserted| self.insert(inserted, None))
+        (next..hunk.new.end).try_for_each(|inserted| self.insert(inserted))
     }
 
     fn new_starts_with_version(&self, hunk: &Hunk) -> bool {
         hunk.old.clone().any(|line| self.fate(line) == Fate::Becomes(hunk.new.start))
     }
 
-    /// Writes a new line as the next version of one that is there.
+    /// Writes a new line in the stead of one that is there.
     fn turn(&mut self, line: usize, version: usize) -> Result<(), Doubt> {
-        let Some(there) = self.there(line) else { return self.insert(version, None) };
+        let Some(there) = self.there(line) else { return self.insert(version) };
         let old = self.asked.lines.content(line);
         let new = self.asked.new.content(version);
         let content = self.place.content(self.text, there);
@@ -207,29 +207,26 @@ impl<'t> Writer<'_, 't> {
             self.indentation(new)?
         };
         let bare = |content: &str| content.trim_start_matches(is_blank).to_owned();
-        let body = merge(&bare(content), &bare(old), &self.learned.apply(&bare(new)));
+        let body = if is_version(old, new) {
+            merge(&bare(content), &bare(old), &self.learned.version(&bare(new)))
+        } else {
+            self.learned.fresh(&bare(new))
+        };
         let content = if trim(&body).is_empty() { String::new() } else { new_indent + &body };
         self.written.push(Written { content, ending: Some(self.text.ending(there)) });
         Ok(())
     }
 
-    /// Returns the end of the line that a new one stands in for, where they go one by one.
-    fn ending_in_stead(&self, hunk: &Hunk, inserted: usize) -> Option<&'t str> {
-        let line = hunk.old.start + inserted - hunk.new.start;
-        let is_one_by_one = hunk.old.len() == hunk.new.len();
-        self.there(line).filter(|_| is_one_by_one).map(|there| self.text.ending(there))
-    }
-
     /// Writes a line that is new.
-    fn insert(&mut self, line: usize, ending: Option<&'t str>) -> Result<(), Doubt> {
+    fn insert(&mut self, line: usize) -> Result<(), Doubt> {
         let content = self.asked.new.content(line);
-        let body = self.learned.apply(content.trim_start_matches(is_blank));
+        let body = self.learned.fresh(content.trim_start_matches(is_blank));
         let content = if trim(content).is_empty() {
             String::new()
         } else {
             self.indentation(content)? + &body
         };
-        self.written.push(Written { content, ending });
+        self.written.push(Written { content, ending: None });
         Ok(())
     }
 

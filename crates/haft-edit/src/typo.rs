@@ -7,6 +7,9 @@ use rapidfuzz::distance::osa;
 
 use crate::look_alikes::is_word;
 
+/// Letters that make another form of a word when they are put behind it.
+const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'e', 't'];
+
 /// How a word is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
@@ -82,14 +85,23 @@ impl Slip {
             (self.written.as_slice(), self.meant.as_slice()),
             ([a, b], [c, d]) if a == d && b == c
         );
-        let adds_end = self.meant.is_empty() && self.at >= self.part.len();
-        is_letters && !adds_end && (self.part.len() > 3 || (self.part.len() == 3 && is_swap))
+        is_letters
+            && !self.is_another_form()
+            && (self.part.len() > 3 || (self.part.len() == 3 && is_swap))
+    }
+
+    /// Whether something was put behind the word, or an ending taken from it.
+    fn is_another_form(&self) -> bool {
+        let adds = self.meant.is_empty() && self.at >= self.part.len();
+        let takes = matches!(self.meant.as_slice(), [lost] if ENDINGS.contains(lost))
+            && self.written.is_empty()
+            && self.at + 1 == self.part.len();
+        adds || takes
     }
 
     /// Whether the slip cannot have made another likely name: plurals, other forms of a verb, other
     /// initials and other cases are names.
     fn makes_no_name(&self) -> bool {
-        const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'e', 't'];
         let letters = |slip: &[char]| slip.iter().all(|letter| letter.is_alphabetic());
         if !letters(&self.written) || !letters(&self.meant) || self.part.len() < 4 {
             return false;

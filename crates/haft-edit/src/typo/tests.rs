@@ -46,6 +46,7 @@ fn what_may_be_another_name_is_no_slip() {
 fn prose_forgives_more_but_no_numbers() {
     assert!(is_slip("teh", "the", Manner::Prose));
     assert!(is_slip("conectin", "connection", Manner::Prose));
+    assert!(!is_slip("program", "programs", Manner::Prose));
     assert!(!is_slip("betweenx", "between", Manner::Prose));
     assert!(!is_slip("counted_b", "counted", Manner::Prose));
     assert!(!is_slip("step1", "step2", Manner::Prose));

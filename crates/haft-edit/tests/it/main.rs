@@ -13,9 +13,12 @@
 mod corpus;
 mod diffs;
 mod git;
+mod landing;
+mod misses;
 mod nasty;
 mod patch_places;
 mod patch_texts;
+mod properties;
 mod round_trips;
 mod score;
 mod texts;

@@ -112,6 +112,10 @@ enum Stale {
     Swapped,
 }
 
+fn bare(line: &str) -> String {
+    line.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
 /// The file has changed within the span since the model read it.
 fn stale(random: &mut Random, source: &Source, stale: Stale) -> Option<Case> {
     let length = 4 + random.below(6);
@@ -130,7 +134,7 @@ fn stale(random: &mut Random, source: &Source, stale: Stale) -> Option<Case> {
             draft.span.remove(at);
         }
         Stale::Swapped
-            if draft.span[at].trim() != draft.span[at - 1].trim()
+            if bare(&draft.span[at]) != bare(&draft.span[at - 1])
                 && !draft.span[at - 1].trim().is_empty() =>
         {
             draft.span.swap(at, at - 1);
