@@ -2,7 +2,7 @@
 
 use crate::{
     align::{Hunk, hunks, is_version, successors},
-    asked::Asked,
+    asked::{Asked, Reading},
     indent::Shift,
     learned::Learned,
     lines::{Lines, indent, is_blank, trim, trim_end},
@@ -37,6 +37,63 @@ pub(crate) fn replacement(
     if asked.new.text().is_empty() {
         return Ok(String::new());
     }
+    if is_new_at_home(text, asked, place) {
+        let reading = Reading {
+            old: at_home(text, asked, place).into(),
+            new: asked.new.text().into(),
+            tier: None,
+        };
+        return Asked::new(&reading)
+            .map_or(Err(Doubt::Indentation), |asked| write(text, &asked, place));
+    }
+    write(text, asked, place)
+}
+
+/// Whether only the old text was indented amiss: lines that live on have the file's indentation in
+/// the new text, none has that of the old one, and the whole stands as deep as the place.
+fn is_new_at_home(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> bool {
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (asked.lines.contents().map(trim).collect(), asked.new.contents().map(trim).collect());
+    let mut is_at_home = false;
+    for hunk in hunks(&old, &new).iter().filter(|hunk| hunk.is_equal) {
+        for (line, version) in hunk.old.clone().zip(hunk.new.clone()) {
+            let there = place.line_of.get(line).copied().flatten();
+            let (Some(there), false) = (there, place.starts_within && line == 0) else { continue };
+            let content = asked.lines.content(line);
+            let (was, is) = (indent(content), indent(text.content(there)));
+            let written = indent(asked.new.content(version));
+            if !trim(content).is_empty() && was != is {
+                if written == was {
+                    return false;
+                }
+                is_at_home |= written == is;
+            }
+        }
+    }
+    let depth = |lines: &mut dyn Iterator<Item = &str>| {
+        lines.filter(|line| !trim(line).is_empty()).map(|line| indent(line).len()).min()
+    };
+    let there = depth(&mut place.lines().map(|line| text.content(line)));
+    is_at_home && depth(&mut asked.new.contents()) == there
+}
+
+/// Returns the old text with the indentation of the place.
+fn at_home(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> String {
+    let mut old = String::with_capacity(asked.lines.text().len());
+    for (index, content) in asked.lines.contents().enumerate() {
+        match place.line_of.get(index).copied().flatten() {
+            Some(there) if !(place.starts_within && index == 0) => {
+                old.push_str(indent(text.content(there)));
+                old.push_str(content.trim_start_matches(is_blank));
+            }
+            _ => old.push_str(content),
+        }
+        old.push_str(asked.lines.ending(index));
+    }
+    old
+}
+
+fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, Doubt> {
     let writer = Writer {
         text,
         asked,

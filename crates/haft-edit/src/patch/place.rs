@@ -1,13 +1,15 @@
 //! Where the chunks of one file go.
 //!
-//! Whole lines are searched first: exactly, then with any line ends. Only if that finds nothing, the looser tiers of
-//! [`locate`](crate::locate) are asked. What stands at several places is settled by `@@` lines, or by the line number
-//! of a unified diff if one place is clearly nearest; never by taking the first.
+//! Whole lines are searched first: exactly, then with any line ends, then with any blanks before those. Only if that
+//! finds nothing, the looser tiers of [`locate`](crate::locate) are asked. What stands at several places is settled by
+//! `@@` lines, or by the line number of a unified diff if one place is clearly nearest; never by taking the first.
 
 mod changes;
 mod headers;
 mod looser;
 mod view;
+
+use std::cell::OnceCell;
 
 pub(super) use view::{Sight, View};
 
@@ -72,6 +74,8 @@ struct Finder<'t> {
     text: &'t str,
     exact: View<'t>,
     line_ends: View<'t>,
+    /// Only made when the others do not hold a chunk.
+    trailing_blanks: OnceCell<View<'t>>,
 }
 
 impl<'t> Finder<'t> {
@@ -80,6 +84,17 @@ impl<'t> Finder<'t> {
             text,
             exact: View::new(text, Sight::Exact),
             line_ends: View::new(text, Sight::LineEnds),
+            trailing_blanks: OnceCell::new(),
+        }
+    }
+
+    fn view(&self, sight: Sight) -> &View<'t> {
+        match sight {
+            Sight::Exact => &self.exact,
+            Sight::LineEnds => &self.line_ends,
+            Sight::TrailingBlanks => {
+                self.trailing_blanks.get_or_init(|| View::new(self.text, Sight::TrailingBlanks))
+            }
         }
     }
 
@@ -93,7 +108,8 @@ impl<'t> Finder<'t> {
         } else {
             Some(scopes(&self.line_ends, &chunk.headers))
         };
-        for view in self.views(chunk) {
+        for sight in sights(chunk) {
+            let view = self.view(*sight);
             let places = at_end(chunk, view, view.search(&old), old.len())?;
             let places = match &scopes {
                 Some(Ok(scopes)) => self.within(chunk, scopes, places, old.len())?,
@@ -102,13 +118,10 @@ impl<'t> Finder<'t> {
             match places.as_slice() {
                 [] => {}
                 [place] => {
-                    let tier = if view.is(Sight::Exact) { Tier::Exact } else { Tier::LineEnds };
-                    return Ok(Found::Changes(
-                        compose(view, chunk, *place, index, tier),
-                        Some(*place),
-                    ));
+                    let changes = compose(view, chunk, *place, index, sight.tier());
+                    return Ok(Found::Changes(changes, Some(*place)));
                 }
-                _ if chunk.hint_line.is_some() => return Ok(Found::Choice(view.sight(), places)),
+                _ if chunk.hint_line.is_some() => return Ok(Found::Choice(*sight, places)),
                 _ => return Err(several(&places, chunk)),
             }
         }
@@ -118,16 +131,11 @@ impl<'t> Finder<'t> {
         }
     }
 
-    /// The views that may hold the chunk: if it has `\r` itself, line ends count.
-    fn views(&self, chunk: &Chunk) -> impl Iterator<Item = &View<'t>> {
-        let has_cr = chunk.lines.iter().any(|line| line.text.contains('\r'));
-        [&self.exact, &self.line_ends].into_iter().take(if has_cr { 1 } else { 2 })
-    }
-
     /// Lines to add where nothing is removed and nothing stands around.
     fn insertion(&self, chunk: &Chunk, index: usize) -> Result<Found, Trouble> {
-        let view = self.views(chunk).last().unwrap_or(&self.exact);
-        let tier = if view.is(Sight::Exact) { Tier::Exact } else { Tier::LineEnds };
+        let sight =
+            if sights(chunk).contains(&Sight::LineEnds) { Sight::LineEnds } else { Sight::Exact };
+        let view = self.view(sight);
         let row = if self.text.is_empty() || claims_end(chunk) {
             view.rows.len()
         } else if chunk.headers.is_empty() {
@@ -141,7 +149,7 @@ impl<'t> Finder<'t> {
                 }
             }
         };
-        let tier = if view.line_ends_are_plain() { Tier::Exact } else { tier };
+        let tier = if view.line_ends_are_plain() { Tier::Exact } else { sight.tier() };
         Ok(Found::Changes(compose(view, chunk, row, index, tier), Some(row)))
     }
 
@@ -209,19 +217,8 @@ impl<'t> Finder<'t> {
     }
 
     fn looser(&self, chunk: &Chunk, index: usize) -> Result<Found, Trouble> {
-        match self.locate(chunk, &(0..self.text.len())) {
-            Ok(change) => Ok(Found::Changes(vec![self.settled(chunk, index, change)], None)),
-            Err(trouble) if chunk.hint_line.is_some() => {
-                let old = side(chunk, Role::Added);
-                let places = View::new(self.text, Sight::TrailingBlanks).search(&old);
-                if places.len() > 1 {
-                    Ok(Found::Choice(Sight::TrailingBlanks, places))
-                } else {
-                    Err(trouble)
-                }
-            }
-            Err(trouble) => Err(trouble),
-        }
+        let change = self.locate(chunk, &(0..self.text.len()))?;
+        Ok(Found::Changes(vec![self.settled(chunk, index, change)], None))
     }
 
     /// Chooses among several places by the line number of the chunk, corrected by how far its neighbours moved.
@@ -236,16 +233,16 @@ impl<'t> Finder<'t> {
         let expected =
             chunk.hint_line.unwrap_or_default().saturating_sub(1).saturating_add_signed(shift);
         let place = nearest(places, expected).ok_or_else(|| several(places, chunk))?;
-        let view = if sight == Sight::Exact { &self.exact } else { &self.line_ends };
-        match sight {
-            Sight::Exact => Ok(compose(view, chunk, place, index, Tier::Exact)),
-            Sight::LineEnds => Ok(compose(view, chunk, place, index, Tier::LineEnds)),
-            Sight::TrailingBlanks => {
-                let rows = place..place + side(chunk, Role::Added).len();
-                let change = self.locate(chunk, &view.bytes(&rows))?;
-                Ok(vec![self.settled(chunk, index, change)])
-            }
-        }
+        Ok(compose(self.view(sight), chunk, place, index, sight.tier()))
+    }
+}
+
+/// How lines may be compared to find a chunk: if it has `\r` itself, line ends count.
+fn sights(chunk: &Chunk) -> &'static [Sight] {
+    if chunk.lines.iter().any(|line| line.text.contains('\r')) {
+        &[Sight::Exact]
+    } else {
+        &[Sight::Exact, Sight::LineEnds, Sight::TrailingBlanks]
     }
 }
 

@@ -195,7 +195,7 @@ fn the_looser_tiers_of_edit_place_chunks_too() {
     let blanks =
         put("@@\n     def g(self):\n-        x = 1\n+        x = 2\n         return x", text)
             .unwrap();
-    assert_eq!(blanks, text.replace("x = 1  ", "x = 2  "));
+    assert_eq!(blanks, text.replace("x = 1  ", "x = 2"));
     let indented =
         put("@@\n def g(self):\n     x = 1\n-    return x\n+    y = x\n+    return y", text)
             .unwrap();

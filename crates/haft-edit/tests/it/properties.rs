@@ -180,7 +180,7 @@ fn mutated(random: &mut Random, text: &str) -> String {
         match random.below(3) {
             0 => text.insert_str(start, PIECES[random.below(PIECES.len())]),
             1 => text.replace_range(start..end, ""),
-            _ => text.insert_str(start, &text[start..end].to_owned()),
+            _ => text = [&text[..end], &text[start..]].concat(),
         }
     }
     text

@@ -68,12 +68,12 @@ pub(crate) fn pair() -> impl Strategy<Value = (String, String)> {
     ]
 }
 
-/// Two texts that look like code, with few equal lines and none blank, the second one made from the first.
+/// Two texts that look like code, with few equal lines, the second one made from the first.
 pub(crate) fn code_pair() -> impl Strategy<Value = (String, String)> {
     let line = || {
         prop_oneof![
             6 => "( {4}){0,2}[a-z]{2,8}( [a-z]{1,6}){1,3}",
-            1 => prop::sample::select(vec!["}", "    }", "    return x;"]).prop_map(str::to_owned),
+            1 => prop::sample::select(vec!["", "}", "    }", "    return x;"]).prop_map(str::to_owned),
         ]
     };
     let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, line()), 1..5);

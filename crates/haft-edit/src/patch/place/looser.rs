@@ -26,7 +26,10 @@ impl<'t> Finder<'t> {
             })
         };
         let after = self.text.get(change.range.end..).unwrap_or_default();
-        if !self.is_whole_lines(&change.range) {
+        let is_behind_blanks = !self.line_head(change.range.start).is_empty();
+        if (is_behind_blanks && !may_start_behind_blanks(chunk))
+            || !self.is_whole_lines(&change.range)
+        {
             Err(Trouble::PartOfLine { line: *change.lines.start() })
         } else if claims_end(chunk) && !after.trim().is_empty() {
             Err(Trouble::NotAtEnd)
@@ -73,6 +76,15 @@ impl<'t> Finder<'t> {
         let change = narrow(self.text, settle_end(self.text, chunk, change));
         Change { edit: index, ..change }
     }
+}
+
+/// Whether it does no harm that the blanks before a chunk's first line stay: not if a line goes or comes there.
+fn may_start_behind_blanks(chunk: &Chunk) -> bool {
+    chunk.lines.first().is_some_and(|first| match first.role {
+        Role::Context => true,
+        Role::Removed => !first.text.trim().is_empty() && !side(chunk, Role::Removed).is_empty(),
+        Role::Added => false,
+    })
 }
 
 fn is_indentation(head: &str) -> bool {

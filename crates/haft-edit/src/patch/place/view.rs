@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::Tier;
+
 /// How lines are told apart and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::patch) enum Sight {
@@ -65,10 +67,6 @@ impl<'t> View<'t> {
         view
     }
 
-    pub(super) const fn sight(&self) -> Sight {
-        self.sight
-    }
-
     pub(super) fn is(&self, sight: Sight) -> bool {
         self.sight == sight
     }
@@ -129,6 +127,14 @@ impl<'t> View<'t> {
 }
 
 impl Sight {
+    /// What it takes to see lines this way.
+    pub(super) const fn tier(self) -> Tier {
+        match self {
+            Self::Exact => Tier::Exact,
+            Self::LineEnds | Self::TrailingBlanks => Tier::LineEnds,
+        }
+    }
+
     fn key(self, content: &str) -> &str {
         match self {
             Self::Exact | Self::LineEnds => content,

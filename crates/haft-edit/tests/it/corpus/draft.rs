@@ -4,7 +4,7 @@ use super::{Asked, Case, Truth, random::Random, sources::Source};
 
 /// A line of the new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NewLine {
+pub(crate) enum NewLine {
     /// A line of the span, left alone.
     Kept(usize),
     /// A line of the span with something changed in it.
@@ -15,31 +15,31 @@ pub enum NewLine {
 
 /// A case in the making. Files and models are distorted apart from each other.
 #[derive(Clone, Debug)]
-pub struct Draft {
-    pub before: Vec<String>,
-    pub span: Vec<String>,
-    pub after: Vec<String>,
-    pub new: Vec<NewLine>,
+pub(crate) struct Draft {
+    pub(crate) before: Vec<String>,
+    pub(crate) span: Vec<String>,
+    pub(crate) after: Vec<String>,
+    pub(crate) new: Vec<NewLine>,
     /// How lines of the file end; picked by line for a mixed file.
-    pub ends: Vec<&'static str>,
-    pub final_end: bool,
-    pub old_text: Vec<String>,
-    pub new_text: Vec<String>,
+    pub(crate) ends: Vec<&'static str>,
+    pub(crate) final_end: bool,
+    pub(crate) old_text: Vec<String>,
+    pub(crate) new_text: Vec<String>,
     /// Whether the span is meant with the end of its last line.
-    pub is_whole: bool,
+    pub(crate) is_whole: bool,
     /// Whether the model's texts end with a line end.
-    pub old_closed: bool,
-    pub new_closed: bool,
+    pub(crate) old_closed: bool,
+    pub(crate) new_closed: bool,
 }
 
 impl Draft {
     /// Picks a span and a change to it.
-    pub fn new(random: &mut Random, source: &Source, most: usize) -> Option<Self> {
+    pub(crate) fn new(random: &mut Random, source: &Source, most: usize) -> Option<Self> {
         let length = 1 + random.below(most);
         Self::with_length(random, source, length)
     }
 
-    pub fn with_length(random: &mut Random, source: &Source, length: usize) -> Option<Self> {
+    pub(crate) fn with_length(random: &mut Random, source: &Source, length: usize) -> Option<Self> {
         let lines = &source.lines;
         let start = random.below(lines.len().checked_sub(length)?);
         let span = &lines[start..start + length];
@@ -68,12 +68,12 @@ impl Draft {
     }
 
     /// Lets the model's texts be what the file has.
-    pub fn copy(&mut self) {
+    pub(crate) fn copy(&mut self) {
         self.old_text = self.span.clone();
         self.new_text = self.new.iter().map(|line| self.content(line)).collect();
     }
 
-    pub fn content(&self, line: &NewLine) -> String {
+    pub(crate) fn content(&self, line: &NewLine) -> String {
         match line {
             NewLine::Kept(index) => self.span[*index].clone(),
             NewLine::Changed(_, text) | NewLine::Fresh(text) => text.clone(),
@@ -81,19 +81,19 @@ impl Draft {
     }
 
     /// Whether a line of the span is left alone.
-    pub fn is_kept(&self, index: usize) -> bool {
+    pub(crate) fn is_kept(&self, index: usize) -> bool {
         self.new.contains(&NewLine::Kept(index))
     }
 
     /// Changes what the model wrote, in both texts alike.
-    pub fn distort(&mut self, mut distortion: impl FnMut(&str) -> String) {
+    pub(crate) fn distort(&mut self, mut distortion: impl FnMut(&str) -> String) {
         for line in self.old_text.iter_mut().chain(&mut self.new_text) {
             *line = distortion(line);
         }
     }
 
     /// Changes all lines of the file that the model did not make up.
-    pub fn distort_file(&mut self, mut distortion: impl FnMut(&str) -> String) {
+    pub(crate) fn distort_file(&mut self, mut distortion: impl FnMut(&str) -> String) {
         for line in self.before.iter_mut().chain(&mut self.span).chain(&mut self.after) {
             *line = distortion(line);
         }
@@ -104,17 +104,17 @@ impl Draft {
         }
     }
 
-    pub fn old(&self) -> String {
+    pub(crate) fn old(&self) -> String {
         self.old_text.join("\n") + if self.old_closed { "\n" } else { "" }
     }
 
-    pub fn new_string(&self) -> String {
+    pub(crate) fn new_string(&self) -> String {
         let end = if self.new_closed && !self.new_text.is_empty() { "\n" } else { "" };
         self.new_text.join("\n") + end
     }
 
     /// Returns the file before and after.
-    pub fn texts(&self) -> (String, String) {
+    pub(crate) fn texts(&self) -> (String, String) {
         let fresh = self.ends[0];
         let mut ends = self.ends.iter().cycle();
         let mut numbered = |lines: &[String]| -> Vec<(String, &'static str)> {
@@ -149,7 +149,7 @@ impl Draft {
     }
 
     /// Makes the case; `None` if nothing was changed, or the wrong thing would match exactly.
-    pub fn case(&self) -> Option<Case> {
+    pub(crate) fn case(&self) -> Option<Case> {
         let (text, expected) = self.texts();
         let (old, new) = (self.old(), self.new_string());
         let is_fit = old != new && text != expected && !old.trim().is_empty();
@@ -165,7 +165,7 @@ impl Draft {
 }
 
 /// Whether a span is there once, blanks aside.
-pub fn is_unique(lines: &[String], span: &[String]) -> bool {
+pub(crate) fn is_unique(lines: &[String], span: &[String]) -> bool {
     let bare = |lines: &[String]| -> String {
         let solid = lines
             .iter()
@@ -176,17 +176,17 @@ pub fn is_unique(lines: &[String], span: &[String]) -> bool {
     span.chars().filter(|c| c.is_alphanumeric()).count() >= 4 && all.matches(&span).count() == 1
 }
 
-pub fn indent(line: &str) -> &str {
+pub(crate) fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
 /// Returns a change to a span, in the file's own style.
-pub fn change(random: &mut Random, span: &[String]) -> Option<Vec<NewLine>> {
+pub(crate) fn change(random: &mut Random, span: &[String]) -> Option<Vec<NewLine>> {
     let mut new: Vec<NewLine> = (0..span.len()).map(NewLine::Kept).collect();
     let solid: Vec<usize> =
         (0..span.len()).filter(|index| !span[*index].trim().is_empty()).collect();
     let at = *random.pick(&solid);
-    match random.below(10) {
+    match random.below(12) {
         0..=3 => new[at] = NewLine::Changed(at, renamed(random, &span[at])?),
         4 => {
             new[at] = NewLine::Changed(at, renamed(random, &span[at])?);
@@ -206,13 +206,40 @@ pub fn change(random: &mut Random, span: &[String]) -> Option<Vec<NewLine>> {
         8 => {
             new.remove(at);
         }
+        9 => {
+            let depth = indent(&span[at]);
+            let deeper = format!("{depth}{}", level(span)?);
+            let block =
+                [format!("{depth}if pending {{"), fresh(random, &deeper), format!("{depth}}}")];
+            new.splice(at..at, block.map(NewLine::Fresh));
+        }
+        10 => {
+            // A block is put around a line, which goes one level deeper.
+            let (depth, more) = (indent(&span[at]).to_owned(), level(span)?);
+            new[at] = NewLine::Changed(at, format!("{more}{}", span[at]));
+            new.insert(at + 1, NewLine::Fresh(format!("{depth}}}")));
+            new.insert(at, NewLine::Fresh(format!("{depth}while waiting {{")));
+        }
         _ => new[at] = NewLine::Fresh(fresh(random, indent(&span[at]))),
     }
     Some(new)
 }
 
+/// Returns what one level of indentation is, if the lines show it.
+fn level(span: &[String]) -> Option<String> {
+    let solid = || span.iter().filter(|line| !line.trim().is_empty());
+    if solid().any(|line| line.starts_with('\t')) {
+        return solid().all(|line| !indent(line).contains(' ')).then(|| "\t".to_owned());
+    }
+    let mut widths: Vec<usize> = solid().map(|line| indent(line).len()).collect();
+    widths.sort_unstable();
+    widths.dedup();
+    let step = widths.windows(2).map(|pair| pair[1] - pair[0]).min()?;
+    [2, 4].contains(&step).then(|| " ".repeat(step))
+}
+
 /// Returns a line that stands nowhere else.
-pub fn fresh(random: &mut Random, indent: &str) -> String {
+pub(crate) fn fresh(random: &mut Random, indent: &str) -> String {
     let number = random.below(10_000);
     let line = match random.below(6) {
         0 => format!("log_event(\"step {number}\", state);"),

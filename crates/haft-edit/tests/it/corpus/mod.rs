@@ -1,19 +1,19 @@
 //! Edits with ground truth, by seed: a real span, an intended change, and what a model makes of it.
 
-pub mod draft;
-pub mod model;
-pub mod place;
-pub mod random;
-pub mod refused;
-pub mod sources;
-pub mod special;
+pub(crate) mod draft;
+pub(crate) mod model;
+pub(crate) mod place;
+pub(crate) mod random;
+pub(crate) mod refused;
+pub(crate) mod sources;
+pub(crate) mod special;
 
 use random::Random;
 use sources::Source;
 
 /// What must come of a case.
 #[derive(Clone, Debug)]
-pub enum Truth {
+pub(crate) enum Truth {
     /// This text, byte by byte.
     Becomes(String),
     /// A refusal, whatever its reason.
@@ -22,27 +22,27 @@ pub enum Truth {
 
 /// An edit as a model would send it.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    pub old: String,
-    pub new: String,
-    pub replace_all: bool,
+pub(crate) struct Asked {
+    pub(crate) old: String,
+    pub(crate) new: String,
+    pub(crate) replace_all: bool,
 }
 
 /// One case of the corpus.
 #[derive(Clone, Debug)]
-pub struct Case {
-    pub class: &'static str,
-    pub file: String,
-    pub text: String,
-    pub edits: Vec<Asked>,
-    pub truth: Truth,
+pub(crate) struct Case {
+    pub(crate) class: &'static str,
+    pub(crate) file: String,
+    pub(crate) text: String,
+    pub(crate) edits: Vec<Asked>,
+    pub(crate) truth: Truth,
 }
 
 /// Makes a case of a class from a file; `None` where the file does not lend itself to it.
-pub type Maker = fn(&mut Random, &Source) -> Option<Case>;
+pub(crate) type Maker = fn(&mut Random, &Source) -> Option<Case>;
 
 /// All classes with their makers.
-pub fn classes() -> Vec<(&'static str, Maker)> {
+pub(crate) fn classes() -> Vec<(&'static str, Maker)> {
     let mut classes: Vec<(&'static str, Maker)> = Vec::new();
     classes.extend(model::CLASSES);
     classes.extend(place::CLASSES);
@@ -52,7 +52,7 @@ pub fn classes() -> Vec<(&'static str, Maker)> {
 }
 
 /// Makes a case of a class from any of the files that lends itself.
-pub fn case(
+pub(crate) fn case(
     random: &mut Random,
     sources: &[Source],
     class: &'static str,

@@ -2,12 +2,12 @@
 
 use super::{
     Case, Maker,
-    draft::{Draft, indent},
+    draft::{Draft, NewLine, indent},
     random::Random,
     sources::Source,
 };
 
-pub const CLASSES: [(&str, Maker); 26] = [
+pub(crate) const CLASSES: [(&str, Maker); 31] = [
     ("exact", |random, source| Draft::new(random, source, 12)?.case()),
     ("model: crlf", |random, source| off(random, source, 10, crlf)),
     ("model: trailing blanks", |random, source| off(random, source, 10, trailing_blanks)),
@@ -41,6 +41,13 @@ pub const CLASSES: [(&str, Maker); 26] = [
     ("model: typo in context", |random, source| off(random, source, 12, typo_in_code)),
     ("model: typo in comment", |random, source| off(random, source, 12, typo_in_comment)),
     ("model: last line end", |random, source| off(random, source, 10, last_end)),
+    ("model: only old dedented", |random, source| only_old(random, source, dedent)),
+    ("model: only old with smart quotes", |random, source| only_old(random, source, smart)),
+    ("model: only old with trailing blanks", |random, source| {
+        only_old(random, source, trailing_blanks)
+    }),
+    ("model: only old escaped", |random, source| only_old(random, source, escaped_quotes)),
+    ("model: typo in a changed line", |random, source| off(random, source, 12, typo_in_changed)),
     ("model: two at once", two),
 ];
 
@@ -52,8 +59,17 @@ fn off(random: &mut Random, source: &Source, most: usize, distortion: Distortion
     is_off(&draft).then(|| draft.case()).flatten()
 }
 
+/// The old text is off and the new one is not.
+fn only_old(random: &mut Random, source: &Source, distortion: Distortion) -> Option<Case> {
+    let mut draft = Draft::new(random, source, 10)?;
+    let new = draft.new_text.clone();
+    distortion(random, &mut draft)?;
+    draft.new_text = new;
+    is_off(&draft).then(|| draft.case()).flatten()
+}
+
 /// Whether the text is not there as it was written: then it would be a case of exact editing.
-pub fn is_off(draft: &Draft) -> bool {
+pub(crate) fn is_off(draft: &Draft) -> bool {
     !draft.texts().0.contains(&draft.old())
 }
 
@@ -76,7 +92,7 @@ fn two(random: &mut Random, source: &Source) -> Option<Case> {
     is_off(&draft).then(|| draft.case()).flatten()
 }
 
-pub fn crlf(_: &mut Random, draft: &mut Draft) -> Option<()> {
+pub(crate) fn crlf(_: &mut Random, draft: &mut Draft) -> Option<()> {
     draft.distort(|line| format!("{line}\r"));
     let last_ends = |lines: &mut Vec<String>, closed: bool| {
         if let Some(last) = lines.last_mut().filter(|_| !closed) {
@@ -88,7 +104,7 @@ pub fn crlf(_: &mut Random, draft: &mut Draft) -> Option<()> {
     Some(())
 }
 
-pub fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
+pub(crate) fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
     let is_clean = |line: &String| line.trim_end() == line;
     if !draft.span.iter().all(is_clean) {
         return None;
@@ -97,14 +113,14 @@ pub fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
     draft.old_text.iter().any(|line| line.ends_with(' ')).then_some(())
 }
 
-pub fn smart(_: &mut Random, draft: &mut Draft) -> Option<()> {
+pub(crate) fn smart(_: &mut Random, draft: &mut Draft) -> Option<()> {
     let is_plain = draft.span.iter().all(|line| line.is_ascii());
     draft.distort(smart_quotes);
     (is_plain && draft.old_text.iter().any(|line| !line.is_ascii())).then_some(())
 }
 
 /// Turns straight quotes into curly ones, and a dash between blanks into a long one.
-pub fn smart_quotes(line: &str) -> String {
+pub(crate) fn smart_quotes(line: &str) -> String {
     let mut open = true;
     let mut smart = String::new();
     for character in line.chars() {
@@ -128,7 +144,7 @@ fn no_break(_: &mut Random, draft: &mut Draft) -> Option<()> {
     Some(())
 }
 
-pub fn dedent(_: &mut Random, draft: &mut Draft) -> Option<()> {
+pub(crate) fn dedent(_: &mut Random, draft: &mut Draft) -> Option<()> {
     let solid =
         || draft.old_text.iter().chain(&draft.new_text).filter(|line| !line.trim().is_empty());
     let least = solid().map(|line| indent(line).len()).min()?;
@@ -180,7 +196,7 @@ fn level(draft: &Draft) -> Option<usize> {
             .filter(|line| !line.trim().is_empty())
     };
     let is_even = |width: usize| {
-        all().all(|line| !indent(line).contains('\t') && indent(line).len() % width == 0)
+        all().all(|line| !indent(line).contains('\t') && indent(line).len().is_multiple_of(width))
     };
     [4, 2].into_iter().find(|width| is_even(*width))
 }
@@ -296,6 +312,18 @@ fn typo_in_code(random: &mut Random, draft: &mut Draft) -> Option<()> {
 
 fn typo_in_comment(random: &mut Random, draft: &mut Draft) -> Option<()> {
     typo(random, draft, is_comment)
+}
+
+/// Makes a slip in a line that gets something more behind it.
+fn typo_in_changed(random: &mut Random, draft: &mut Draft) -> Option<()> {
+    draft.new = (0..draft.span.len()).map(NewLine::Kept).collect();
+    draft.copy();
+    typo_in_code(random, draft)?;
+    let at = (0..draft.span.len()).find(|at| draft.old_text[*at] != draft.span[*at])?;
+    let more = format!(" more_{}", random.below(1000));
+    draft.new[at] = NewLine::Changed(at, draft.span[at].clone() + &more);
+    draft.new_text[at].push_str(&more);
+    Some(())
 }
 
 fn is_comment(line: &str) -> bool {

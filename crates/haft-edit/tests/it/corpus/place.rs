@@ -8,7 +8,7 @@ use super::{
     sources::Source,
 };
 
-pub const CLASSES: [(&str, Maker); 10] = [
+pub(crate) const CLASSES: [(&str, Maker); 10] = [
     ("file: crlf", |random, source| unlike(random, source, crlf)),
     ("file: crlf and more", |random, source| unlike(random, source, crlf_and_more)),
     ("file: mixed line ends", |random, source| unlike(random, source, mixed)),

@@ -8,7 +8,7 @@ use super::{
     sources::Source,
 };
 
-pub const CLASSES: [(&str, Maker); 18] = [
+pub(crate) const CLASSES: [(&str, Maker); 18] = [
     ("refused: several places", several_places),
     ("refused: several places, off", several_places_off),
     ("refused: elision", elision),
@@ -125,9 +125,9 @@ fn stale(random: &mut Random, source: &Source, stale: Stale) -> Option<Case> {
         return None;
     }
     match stale {
-        Stale::Changed => draft.span[at] = fresh(random, &indent(&draft.span[at]).to_owned()),
+        Stale::Changed => draft.span[at] = fresh(random, indent(&draft.span[at])),
         Stale::Added => {
-            let line = fresh(random, &indent(&draft.span[at]).to_owned());
+            let line = fresh(random, indent(&draft.span[at]));
             draft.span.insert(at, line);
         }
         Stale::Gone => {

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 /// A file as lines without their ends.
 #[derive(Clone, Debug)]
-pub struct Source {
-    pub name: String,
-    pub lines: Vec<String>,
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) lines: Vec<String>,
 }
 
 /// A larger file is cut: what matters is the variety of places, not the length.
 const MOST_LINES: usize = 600;
 
 /// Returns all files; `HAFT_FILES` names more folders to take some from, with colons between.
-pub fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = from_folder(&here.join("tests/it/corpus/files"));
     assert!(sources.len() >= 12, "the files of the corpus were not found");

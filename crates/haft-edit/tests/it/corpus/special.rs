@@ -8,7 +8,7 @@ use super::{
     sources::Source,
 };
 
-pub const CLASSES: [(&str, Maker); 7] = [
+pub(crate) const CLASSES: [(&str, Maker); 7] = [
     ("part of a line", |random, source| part(random, source, Clone::clone)),
     ("part of a line, smart quotes", |random, source| {
         part(random, source, |text| smart_quotes(text))
@@ -63,8 +63,7 @@ fn part(random: &mut Random, source: &Source, write: fn(&String) -> String) -> O
 fn every_place(random: &mut Random, source: &Source) -> Option<Case> {
     let text = source.lines.join("\n") + "\n";
     let line = random.pick(&source.lines).clone();
-    let word =
-        line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3).last()?.to_owned();
+    let word = line.split(|c: char| !c.is_alphanumeric()).rfind(|word| word.len() > 3)?.to_owned();
     let new = format!("other_{}", random.below(1000));
     let expected = text.replace(&word, &new);
     let has_many = text.matches(&word).count() > 1;
@@ -78,7 +77,7 @@ fn every_place_indented(random: &mut Random, source: &Source) -> Option<Case> {
     let span = &draft.span;
     let depth = indent(&span[0]).to_owned();
     let is_block = span.iter().all(|line| line.starts_with(&depth) && !line.trim().is_empty());
-    if !is_block || depth.is_empty() || depth.len() % 4 != 0 || depth.contains('\t') {
+    if !is_block || depth.is_empty() || !depth.len().is_multiple_of(4) || depth.contains('\t') {
         return None;
     }
     let write = |lines: &[String], more: &str| -> String {
