@@ -79,11 +79,11 @@ pub struct Diff {
 /// Compares two texts and writes the change as a unified diff that `git apply` understands.
 #[must_use]
 pub fn unified(old: &str, new: &str, path_old: &str, path_new: &str, bounds: &Bounds) -> Diff {
-    let (lines, hunks) = hunks::compare(old, new, bounds.compared_lines);
+    let (lines, hunks) = hunks::compare_around(old, new, bounds.compared_lines, bounds.context);
     let mut diff = Diff {
         additions: hunks.iter().map(|hunk| hunk.new.len()).sum(),
         deletions: hunks.iter().map(|hunk| hunk.old.len()).sum(),
-        first_changed_line: hunks.first().map(|hunk| hunk.new.start + 1),
+        first_changed_line: hunks.first().map(|hunk| lines.before + hunk.new.start + 1),
         ..Diff::default()
     };
     if hunks.is_empty() {
@@ -108,7 +108,11 @@ pub(crate) fn grouped<'t>(old: &'t str, new: &'t str, bounds: &Bounds) -> (Lines
 }
 
 fn write_group(diff: &mut Diff, group: &Group, lines: &Lines<'_>, most: usize) {
-    let header = format!("@@ -{} +{} @@", position(&group.old), position(&group.new));
+    let header = format!(
+        "@@ -{} +{} @@",
+        position(&group.old, lines.before),
+        position(&group.new, lines.before)
+    );
     push_line(diff, "", &header, most);
     for Step { role, line, .. } in group.steps(lines) {
         let sign = role.sign().to_string();
@@ -137,11 +141,12 @@ fn push_line(diff: &mut Diff, sign: &str, content: &str, most: usize) {
 }
 
 /// `first,count` as a unified diff wants it: one line needs no count, and no line stands after the line before it.
-fn position(range: &std::ops::Range<usize>) -> String {
+fn position(range: &std::ops::Range<usize>, before: usize) -> String {
+    let start = before + range.start;
     match range.len() {
-        0 => format!("{},0", range.start),
-        1 => format!("{}", range.start + 1),
-        count => format!("{},{count}", range.start + 1),
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        count => format!("{},{count}", start + 1),
     }
 }
 

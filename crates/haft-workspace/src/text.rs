@@ -258,6 +258,9 @@ impl LineEnds {
 /// Several characters of more than one byte are not valid UTF-8 by chance, so a file with many of
 /// them and few bad bytes is damaged UTF-8: reading it as a legacy encoding would garble it all.
 fn mostly_utf8(probe: &[u8], whole: bool) -> bool {
+    if std::str::from_utf8(probe).is_ok() {
+        return true;
+    }
     let (mut good, mut bad) = (0_usize, 0_usize);
     let mut chunks = probe.utf8_chunks().peekable();
     while let Some(chunk) = chunks.next() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::hunks::{Group, Hunk, Lines, Step, compare, groups};
+use super::hunks::{Group, Hunk, Lines, Step, compare_around, groups};
 use super::{Bounds, Role};
 
 /// How much of a change is shown.
@@ -28,9 +28,10 @@ impl Default for CompactBounds {
 /// of the new text for all else.
 #[must_use]
 pub fn compact(old: &str, new: &str, bounds: &CompactBounds) -> String {
-    let (lines, hunks) = compare(old, new, Bounds::WHOLE.compared_lines);
+    let most = Bounds::WHOLE.compared_lines;
+    let (lines, hunks) = compare_around(old, new, most, bounds.context);
     let groups = groups(&hunks, &lines, bounds.context);
-    let last = groups.last().map_or(0, |group| group.old.end.max(group.new.end));
+    let last = groups.last().map_or(0, |group| lines.before + group.old.end.max(group.new.end));
     let mut page = Page { text: String::new(), width: last.to_string().len(), lines: 0, bounds };
     let mut missing = 0;
     for (index, group) in groups.iter().enumerate() {
@@ -146,7 +147,7 @@ impl Focus {
     }
 
     fn counterpart<'t>(&self, step: &Step<'_>, lines: &Lines<'t>) -> Option<&'t str> {
-        let index = step.number - 1;
+        let index = step.index;
         let hunk = self.hunks.iter().find(|hunk| match step.role {
             Role::Context => false,
             Role::Removed => hunk.old.contains(&index),

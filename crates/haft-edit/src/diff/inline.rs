@@ -2,7 +2,7 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::hunks::{Hunk, Lines, Step, compare, groups};
+use super::hunks::{Hunk, Lines, Step, compare_around, groups};
 use super::{Bounds, Role};
 
 /// Bytes of one line up to which its words are compared and it is shown whole.
@@ -31,7 +31,7 @@ pub struct Segment {
 /// Compares two texts line by line, and lines that replace each other word by word.
 #[must_use]
 pub fn inline(old: &str, new: &str, bounds: &Bounds) -> Vec<Line> {
-    let (lines, hunks) = compare(old, new, bounds.compared_lines);
+    let (lines, hunks) = compare_around(old, new, bounds.compared_lines, bounds.context);
     let mut out = Vec::new();
     let mut bytes = 0;
     for group in groups(&hunks, &lines, bounds.context) {
@@ -59,7 +59,7 @@ fn emphasised(step: &Step<'_>, hunks: &[Hunk], lines: &Lines<'_>) -> Line {
 
 /// The line that stands in the place of this one on the other side.
 fn pair<'t>(step: &Step<'_>, hunks: &[Hunk], lines: &Lines<'t>) -> Option<&'t str> {
-    let index = step.number - 1;
+    let index = step.index;
     let position = |hunk: &Hunk| match step.role {
         Role::Context | Role::Removed => hunk.old.start,
         Role::Added => hunk.new.start,
