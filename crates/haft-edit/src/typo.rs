@@ -8,7 +8,7 @@ use rapidfuzz::distance::osa;
 use crate::look_alikes::is_word;
 
 /// Letters that make another form of a word when they are put behind it.
-const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'e', 't'];
+const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'n', 't'];
 
 /// How a word is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

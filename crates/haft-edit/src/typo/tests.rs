@@ -11,7 +11,8 @@ fn letters_lost_doubled_swapped_or_wrong_within_a_word_are_slips() {
         ("handlle", "handle"),
         ("connectoon", "connection"),
         ("getUserNmae", "getUserName"),
-        ("retur", "return"),
+        ("handl", "handle"),
+        ("messag", "message"),
     ] {
         assert!(is_slip(written, meant, Manner::Code), "{written} for {meant}");
     }
