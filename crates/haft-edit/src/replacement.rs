@@ -123,7 +123,7 @@ struct Writer<'p, 't> {
     text: &'p Lines<'t>,
     asked: &'p Asked<'p>,
     place: &'p Place,
-    shift: Shift,
+    shift: Shift<'p>,
     learned: Learned,
     fates: Vec<Fate>,
     written: Vec<Written<'t>>,
