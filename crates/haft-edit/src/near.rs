@@ -203,7 +203,7 @@ fn wrong_word(written: &str, there: &str) -> Option<Word> {
     let mut pairs = solid(written).zip(solid(there)).enumerate().filter(|(_, (a, b))| a != b);
     let (index, (wrong, right)) = pairs.next()?;
     let is_only = pairs.next().is_none() && solid(written).count() == solid(there).count();
-    let manner = manner(there);
+    let manner = manner(there, right);
     let is_slip = is_only && is_slip(wrong, right, manner);
     is_slip.then(|| Word { index, written: wrong.to_owned(), meant: right.to_owned(), manner })
 }

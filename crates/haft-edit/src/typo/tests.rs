@@ -34,6 +34,7 @@ fn what_may_be_another_name_is_no_slip() {
         ("Value", "value"),
         ("x", "y"),
         ("regexx", "regex"),
+        ("HAS_snprintf", "HAS_vsnprintf"),
         ("countx", "count"),
         ("encode", "decode"),
         ("count", "counter"),
@@ -51,6 +52,8 @@ fn prose_forgives_more_but_no_numbers() {
     assert!(!is_slip("betweenx", "between", Manner::Prose));
     assert!(!is_slip("counted_b", "counted", Manner::Prose));
     assert!(!is_slip("step1", "step2", Manner::Prose));
-    assert_eq!(manner("//the first of many"), Manner::Prose);
-    assert_eq!(manner("let x=1;"), Manner::Code);
+    assert_eq!(manner("//the first of many", "first"), Manner::Prose);
+    assert_eq!(manner("//the first_one of many", "first_one"), Manner::Code);
+    assert_eq!(manner("#ifdef HAS_printf", "HAS_printf"), Manner::Code);
+    assert_eq!(manner("let x=1;", "let"), Manner::Code);
 }
