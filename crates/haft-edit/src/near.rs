@@ -49,7 +49,7 @@ struct Correction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Slip {
     Word(Word),
-    /// A comma, bracket or the like is missing or too many; the line should be this one.
+    /// A comma, quote or the like is missing or too many; the line should be this one.
     Sign(String),
 }
 
@@ -208,10 +208,14 @@ fn wrong_word(written: &str, there: &str) -> Option<Word> {
     is_slip.then(|| Word { index, written: wrong.to_owned(), meant: right.to_owned(), manner })
 }
 
-/// Whether two keys differ in one sign that one of them lacks. Operators are no such signs, and
-/// neither is what stands beside a digit.
+/// Whether two keys of some length differ in one sign that one of them lacks. Operators and brackets
+/// are no such signs, and neither is what stands beside a digit.
 fn is_sign_off(written: &str, there: &str) -> bool {
-    const SIGNS: [char; 10] = [',', ';', '.', '(', ')', '[', ']', '"', '\'', '`'];
+    const SIGNS: [char; 6] = [',', ';', '.', '"', '\'', '`'];
+    const LEAST_LETTERS: usize = 8;
+    if there.chars().filter(|letter| letter.is_alphanumeric()).count() < LEAST_LETTERS {
+        return false;
+    }
     let (long, short) =
         if written.len() > there.len() { (written, there) } else { (there, written) };
     let head = long.bytes().zip(short.bytes()).take_while(|(a, b)| a == b).count();
