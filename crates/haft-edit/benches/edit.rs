@@ -25,6 +25,7 @@ fn main() {
     rows.push(memmem());
     rows.extend(near());
     rows.push(repetition());
+    rows.extend(every_place());
     rows.push(absent());
     println!("{:52} {:>12} {:>12}", "what", "figure", "bound");
     for row in &rows {
@@ -130,6 +131,26 @@ fn repetition() -> Row {
         black_box(locate(&text, &edit(&old, "x"), &Within::all(&text)).is_err());
     });
     Row { what: "near: 400 equal lines in 100,000 equal lines", figure, unit: "ms", bound: 150.0 }
+}
+
+fn every_place() -> Vec<Row> {
+    let text = "    x = x + 1;\n".repeat(100_000);
+    let all = |old| Edit { old, new: "y\nz", replace_all: true };
+    let exact = best(3, || {
+        black_box(plan(&text, &[all("x = x")]).is_ok());
+    });
+    let loose = best(3, || {
+        black_box(plan(&text, &[all("x =  x + 1;")]).is_ok());
+    });
+    vec![
+        Row { what: "every place: 100,000, exact", figure: exact, unit: "ms", bound: 150.0 },
+        Row {
+            what: "every place: 100,000, blanks differ, given up",
+            figure: loose,
+            unit: "ms",
+            bound: 1000.0,
+        },
+    ]
 }
 
 fn absent() -> Row {

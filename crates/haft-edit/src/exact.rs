@@ -15,21 +15,19 @@ const MOST_LISTED: usize = 12;
 /// Returns the exact places; none if the text is not there.
 pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Vec<Change>, Miss> {
     let starts = starts(text, edit, within);
+    let mut walk = Walk::new(text);
     if starts.len() > 1 && !edit.replace_all {
-        let lines = starts
-            .iter()
-            .take(MOST_LISTED)
-            .map(|start| numbers(text, start..&(start + edit.old.len())));
-        let lines = lines.collect();
+        let listed = starts.iter().take(MOST_LISTED);
+        let lines = listed.map(|start| walk.lines(&(*start..start + edit.old.len()))).collect();
         return Err(Miss::from(Cause::Several { tier: Tier::Exact, places: starts.len(), lines }));
     }
     if let [start] = starts.as_slice()
         && already::surrounds(text, edit, *start)
     {
-        let lines = numbers(text, start..&(start + edit.old.len()));
+        let lines = walk.lines(&(*start..start + edit.old.len()));
         return Err(Miss::from(Cause::AlreadyApplied { lines }));
     }
-    Ok(starts.into_iter().map(|start| change(text, edit, start)).collect())
+    Ok(starts.into_iter().map(|start| change(&mut walk, edit, start)).collect())
 }
 
 /// Returns where the text begins: with `replace_all` without overlap, else every place.
@@ -56,15 +54,15 @@ fn ends_text(text: &str, edit: &Edit<'_>, start: usize) -> bool {
     part(text, start + edit.old.len()..text.len()).trim().is_empty()
 }
 
-fn change(text: &str, edit: &Edit<'_>, start: usize) -> Change {
+fn change(walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Change {
     let mut range = start..start + edit.old.len();
     // A line is never joined with the next because the new text lacks the last line end.
     let joins = edit.old.ends_with('\n') && !edit.new.is_empty() && !edit.new.ends_with('\n');
-    if joins && range.end < text.len() {
+    if joins && range.end < walk.bytes.len() {
         range.end -= if edit.old.ends_with("\r\n") { 2 } else { 1 };
     }
-    let replacement = with_line_ends(edit, line_end(text, start));
-    let lines = numbers(text, &range.start..&range.end);
+    let replacement = with_line_ends(edit, walk.line_end(start));
+    let lines = walk.lines(&range);
     Change { range, replacement, tier: Tier::Exact, lines, edit: 0 }
 }
 
@@ -83,23 +81,49 @@ fn with_line_ends(edit: &Edit<'_>, ending: &str) -> String {
     replacement
 }
 
-/// Returns how lines end at a place: the line itself, else the one before it.
-fn line_end(text: &str, start: usize) -> &'static str {
-    let bytes = text.as_bytes();
-    let below = bytes.get(start..).and_then(|rest| memchr(b'\n', rest)).map(|at| at + start);
-    match below.or_else(|| bytes.get(..start).and_then(|above| memrchr(b'\n', above))) {
-        Some(at) if at > 0 && bytes.get(at - 1) == Some(&b'\r') => "\r\n",
-        None if memchr(b'\r', bytes).is_some() => "\r",
-        _ => "\n",
-    }
+/// A walk through a text from place to place, which looks at each byte but once.
+struct Walk<'t> {
+    bytes: &'t [u8],
+    /// What ends a line: a carriage return only where there is no line feed.
+    mark: u8,
+    /// Up to here line ends were counted, and so many were found.
+    offset: usize,
+    ends: usize,
+    /// The last line end of all, and the next that was looked for from some place on.
+    last: Option<usize>,
+    next: usize,
 }
 
-/// Returns the lines of a range, counted from 1, without splitting the whole text.
-fn numbers(text: &str, range: Range<&usize>) -> RangeInclusive<usize> {
-    let bytes = text.as_bytes();
-    let mark = if memchr(b'\n', bytes).is_some() { b'\n' } else { b'\r' };
-    let count =
-        |range: Range<usize>| bytes.get(range).map_or(0, |part| memchr_iter(mark, part).count());
-    let first = count(0..*range.start) + 1;
-    first..=first + count(*range.start..(*range.end).saturating_sub(1).max(*range.start))
+impl<'t> Walk<'t> {
+    fn new(text: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        let mark = if memchr(b'\n', bytes).is_some() { b'\n' } else { b'\r' };
+        Self { bytes, mark, offset: 0, ends: 0, last: memrchr(mark, bytes), next: 0 }
+    }
+
+    /// Returns the lines of a range that begins no earlier than the last one, counted from 1.
+    fn lines(&mut self, range: &Range<usize>) -> RangeInclusive<usize> {
+        self.ends += self.count(self.offset..range.start);
+        self.offset = range.start;
+        let first = self.ends + 1;
+        first..=first + self.count(range.start..range.end.saturating_sub(1).max(range.start))
+    }
+
+    fn count(&self, range: Range<usize>) -> usize {
+        self.bytes.get(range).map_or(0, |part| memchr_iter(self.mark, part).count())
+    }
+
+    /// Returns how lines end at a place: the line itself, else the one before it.
+    fn line_end(&mut self, start: usize) -> &'static str {
+        let Some(last) = self.last else { return "\n" };
+        if self.next <= start && start <= last {
+            let rest = self.bytes.get(start..).unwrap_or_default();
+            self.next = memchr(self.mark, rest).map_or(last, |at| at + start);
+        }
+        match if start <= last { self.next } else { last } {
+            _ if self.mark == b'\r' => "\r",
+            at if at > 0 && self.bytes.get(at - 1) == Some(&b'\r') => "\r\n",
+            _ => "\n",
+        }
+    }
 }

@@ -8,12 +8,11 @@ use crate::{
 
 /// What the matched lines say about indentation.
 #[derive(Debug)]
-pub(crate) struct Shift {
+pub(crate) struct Shift<'p> {
     /// The model's indentation, the text's, and how many lines say so.
-    pairs: Vec<(String, String, usize)>,
-    /// One level in the model's text and in the file, in characters, where that can be seen.
-    model_unit: Option<usize>,
-    file_unit: Option<usize>,
+    pairs: Vec<(&'p str, &'p str, usize)>,
+    text: &'p Lines<'p>,
+    asked: &'p Asked<'p>,
 }
 
 /// Indentation of one kind of character.
@@ -24,10 +23,10 @@ struct Even {
     width: usize,
 }
 
-impl Shift {
+impl<'p> Shift<'p> {
     /// Learns from the lines of a place, without a first one that was copied from its middle.
-    pub(crate) fn learn(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Self {
-        let mut pairs: Vec<(String, String, usize)> = Vec::new();
+    pub(crate) fn learn(text: &'p Lines<'p>, asked: &'p Asked<'p>, place: &Place) -> Self {
+        let mut pairs: Vec<(&str, &str, usize)> = Vec::new();
         for (old, line) in place.pairs() {
             let content = asked.lines.content(old);
             if trim(content).is_empty() || (place.starts_within && old == 0) {
@@ -36,11 +35,10 @@ impl Shift {
             let (model, file) = (indent(content), indent(text.content(line)));
             match pairs.iter_mut().find(|pair| pair.0 == model && pair.1 == file) {
                 Some(pair) => pair.2 += 1,
-                None => pairs.push((model.to_owned(), file.to_owned(), 1)),
+                None => pairs.push((model, file, 1)),
             }
         }
-        let model_unit = unit(asked.lines.contents().chain(asked.new.contents()));
-        Self { pairs, model_unit, file_unit: unit(text.contents().take(2_000)) }
+        Self { pairs, text, asked }
     }
 
     /// Whether each indentation of the model stands for one of the text.
@@ -74,12 +72,12 @@ impl Shift {
         let all: usize = self.pairs.iter().filter(|pair| pair.0 == model).map(|pair| pair.2).sum();
         let most = self.pairs.iter().filter(|pair| pair.0 == model).max_by_key(|pair| pair.2)?;
         let is_sure = most.2 == all || (most.0 == most.1 && most.2 * 4 >= all * 3);
-        Some(is_sure.then(|| most.1.clone()))
+        Some(is_sure.then(|| most.1.to_owned()))
     }
 
     /// Returns the pairs as widths; `None` if tabs and spaces are mixed within one indentation.
     fn points(&self) -> Option<Vec<(Even, Even)>> {
-        self.pairs.iter().map(|pair| Some((Even::of(&pair.0)?, Even::of(&pair.1)?))).collect()
+        self.pairs.iter().map(|pair| Some((Even::of(pair.0)?, Even::of(pair.1)?))).collect()
     }
 
     /// Extends what a single pair says to another indentation.
@@ -88,18 +86,28 @@ impl Shift {
         let file_character = file.character.unwrap_or(model_character);
         let (model_unit, file_unit) = match (model_character, file_character) {
             ('\t', ' ') if old.width > 0 => (1, file.width / old.width),
-            ('\t', ' ') => (1, self.file_unit?),
+            ('\t', ' ') => (1, self.file_unit()?),
             (' ', '\t') if old.width > 0 && file.width > 0 => (old.width / file.width, 1),
-            (' ', '\t') => (self.model_unit?, 1),
+            (' ', '\t') => (self.model_unit()?, 1),
             _ => self.units_of_same_kind(old.width, file.width)?,
         };
         let deeper = asked.width as isize - old.width as isize;
         scaled(file.width, deeper, model_unit, file_unit, file_character)
     }
 
+    /// Returns one level in the model's text, in characters, where that can be seen.
+    fn model_unit(&self) -> Option<usize> {
+        unit(self.asked.lines.contents().chain(self.asked.new.contents()))
+    }
+
+    /// Returns one level in the file, in characters, where that can be seen.
+    fn file_unit(&self) -> Option<usize> {
+        unit(self.text.contents().take(2_000))
+    }
+
     /// With the same characters it is a shift, unless it could as well be another width of a level.
     fn units_of_same_kind(&self, old: usize, file: usize) -> Option<(usize, usize)> {
-        let (Some(model_unit), Some(file_unit)) = (self.model_unit, self.file_unit) else {
+        let (Some(model_unit), Some(file_unit)) = (self.model_unit(), self.file_unit()) else {
             return Some((1, 1));
         };
         if old == 0 || file == 0 || model_unit == file_unit {

@@ -13,7 +13,7 @@ use crate::{
     align::{Hunk, hunks, successors, words},
     asked::{Asked, Reading},
     fold::Keys,
-    lines::{Lines, is_blank, trim_end},
+    lines::{Lines, indent, is_blank, trim, trim_end},
     look_alikes::{fold, is_word},
     typo::{Manner, is_slip, manner},
 };
@@ -39,13 +39,25 @@ pub(crate) enum Near {
     TooMuch,
 }
 
-/// A word to be put right.
+/// A line of the old text to be put right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Correction {
-    /// The line of the old text.
     line: usize,
+    slip: Slip,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Slip {
+    Word(Word),
+    /// A comma, quote or the like is missing or too many; the line should be this one.
+    Sign(String),
+}
+
+/// A word to be put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
     /// Which of the line's words and signs, not counting blanks.
-    word: usize,
+    index: usize,
     written: String,
     meant: String,
     manner: Manner,
@@ -70,14 +82,16 @@ pub(crate) fn near(text: &Lines<'_>, keys: &Keys, reading: &Reading<'_>) -> Near
         if comparisons > MOST_COMPARISONS {
             return Near::TooMuch;
         }
-        windows.extend(compare(keys, &asked, &wanted, start));
+        windows.extend(compare(text, keys, &asked, &wanted, start));
     }
     windows.sort_by_key(|window| window.distance);
     let mut best = windows.into_iter();
     let Some(first) = best.next() else { return Near::Nothing };
     let is_clear = best.next().is_none_or(|next| next.distance >= first.distance + CLEARLY);
     let corrections = first.corrections.filter(|_| is_clear).unwrap_or_default();
-    if corrections.is_empty() || !corrections.iter().all(|slip| is_unknown(slip, text, &asked)) {
+    if corrections.is_empty()
+        || !corrections.iter().filter_map(word).all(|slip| is_unknown(slip, text, &asked))
+    {
         return Near::Nothing;
     }
     corrected(&asked, &corrections).map_or(Near::Nothing, Near::Corrected)
@@ -131,7 +145,13 @@ fn starts(keys: &Keys, wanted: &[&str]) -> Option<Vec<usize>> {
 }
 
 /// Compares a window line by line; `None` if too many lines differ or too little is sure.
-fn compare(keys: &Keys, asked: &Asked<'_>, wanted: &[&str], start: usize) -> Option<Window> {
+fn compare(
+    text: &Lines<'_>,
+    keys: &Keys,
+    asked: &Asked<'_>,
+    wanted: &[&str],
+    start: usize,
+) -> Option<Window> {
     let mut different = Vec::new();
     for (index, key) in wanted.iter().enumerate() {
         if keys.key(start + index) != *key {
@@ -164,8 +184,13 @@ fn compare(keys: &Keys, asked: &Asked<'_>, wanted: &[&str], start: usize) -> Opt
         distance += levenshtein::distance_with_args(written.bytes(), there.bytes(), &args)
             .unwrap_or(most + 1);
         let line = *asked.kept.get(index)?;
-        corrections = corrections.zip(correction(written, there, line)).map(|(mut all, one)| {
-            all.push(one);
+        let is_surrounded = wanted.len() > 2 && sure >= 2 * LEAST_EVIDENCE;
+        let slip = wrong_word(written, there).map(Slip::Word).or_else(|| {
+            let line = trim(text.content(keys.line(start + index)));
+            (is_surrounded && is_sign_off(written, there)).then(|| Slip::Sign(line.to_owned()))
+        });
+        corrections = corrections.zip(slip).map(|(mut all, slip)| {
+            all.push(Correction { line, slip });
             all
         });
     }
@@ -173,25 +198,47 @@ fn compare(keys: &Keys, asked: &Asked<'_>, wanted: &[&str], start: usize) -> Opt
 }
 
 /// Returns the one word in which two keys differ, if that is a slip.
-fn correction(written: &str, there: &str, line: usize) -> Option<Correction> {
+fn wrong_word(written: &str, there: &str) -> Option<Word> {
     let solid = |key| words(key).into_iter().filter(|word| !word.starts_with(is_blank));
     let mut pairs = solid(written).zip(solid(there)).enumerate().filter(|(_, (a, b))| a != b);
-    let (word, (wrong, right)) = pairs.next()?;
+    let (index, (wrong, right)) = pairs.next()?;
     let is_only = pairs.next().is_none() && solid(written).count() == solid(there).count();
-    let manner = manner(there);
-    let slip = is_only && is_slip(wrong, right, manner);
-    slip.then(|| Correction {
-        line,
-        word,
-        written: wrong.to_owned(),
-        meant: right.to_owned(),
-        manner,
-    })
+    let manner = manner(there, right);
+    let is_slip = is_only && is_slip(wrong, right, manner);
+    is_slip.then(|| Word { index, written: wrong.to_owned(), meant: right.to_owned(), manner })
+}
+
+/// Whether two keys of some length differ in one sign that one of them lacks. Operators and brackets
+/// are no such signs, and neither is what stands beside a digit.
+fn is_sign_off(written: &str, there: &str) -> bool {
+    const SIGNS: [char; 6] = [',', ';', '.', '"', '\'', '`'];
+    const LEAST_LETTERS: usize = 8;
+    if there.chars().filter(|letter| letter.is_alphanumeric()).count() < LEAST_LETTERS {
+        return false;
+    }
+    let (long, short) =
+        if written.len() > there.len() { (written, there) } else { (there, written) };
+    let head = long.bytes().zip(short.bytes()).take_while(|(a, b)| a == b).count();
+    let Some((before, rest)) = long.split_at_checked(head) else { return false };
+    let mut rest = rest.chars();
+    let is_sign = rest.next().is_some_and(|sign| SIGNS.contains(&sign));
+    let after = rest.as_str();
+    is_sign
+        && short.strip_prefix(before) == Some(after)
+        && !before.ends_with(|c: char| c.is_ascii_digit())
+        && !after.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn word(correction: &Correction) -> Option<&Word> {
+    match &correction.slip {
+        Slip::Word(word) => Some(word),
+        Slip::Sign(_) => None,
+    }
 }
 
 /// Whether the word as it was written is nowhere in the text and only once in the old one: a name
 /// that exists is no slip.
-fn is_unknown(slip: &Correction, text: &Lines<'_>, asked: &Asked<'_>) -> bool {
+fn is_unknown(slip: &Word, text: &Lines<'_>, asked: &Asked<'_>) -> bool {
     slip.manner == Manner::Prose
         || (whole_words(text.text(), &slip.written).next().is_none()
             && whole_words(asked.lines.text(), &slip.written).nth(1).is_none())
@@ -215,16 +262,27 @@ fn corrected(asked: &Asked<'_>, corrections: &[Correction]) -> Option<Reading<'s
     let mut old_lines: Vec<Cow<'_, str>> = asked.lines.contents().map(Cow::Borrowed).collect();
     let mut new_lines: Vec<Cow<'_, str>> = asked.new.contents().map(Cow::Borrowed).collect();
     let hunks = hunks(&old, &new);
-    for slip in corrections {
-        let line = old_lines.get_mut(slip.line)?;
-        let target = counterpart(&hunks, &old, &new, slip.line).and_then(|(version, _)| {
-            same_word(line, new_lines.get(version)?, slip.word).map(|word| (version, word))
-        });
-        *line = Cow::Owned(with_word(line, slip.word, slip)?);
-        if let Some((version, word)) = target {
+    for Correction { line, slip } in corrections {
+        let written = old_lines.get(*line)?.clone();
+        let successor = counterpart(&hunks, &old, &new, *line);
+        let right = match slip {
+            Slip::Word(word) => with_word(&written, word.index, word)?,
+            Slip::Sign(there) => [indent(&written), there].concat(),
+        };
+        if let Some((version, is_same)) = successor {
             let line = new_lines.get_mut(version)?;
-            *line = Cow::Owned(with_word(line, word, slip)?);
+            match slip {
+                _ if is_same => *line = Cow::Owned(right.clone()),
+                Slip::Word(word) => {
+                    if let Some(index) = same_word(&written, line, word.index) {
+                        *line = Cow::Owned(with_word(line, index, word)?);
+                    }
+                }
+                // What the model made of a line that it did not see right is not sure.
+                Slip::Sign(_) => return None,
+            }
         }
+        *old_lines.get_mut(*line)? = Cow::Owned(right);
     }
     let rejoin = |lines: &[Cow<'_, str>], ends: &Lines<'_>| {
         lines
@@ -236,10 +294,10 @@ fn corrected(asked: &Asked<'_>, corrections: &[Correction]) -> Option<Reading<'s
     let old = rejoin(&old_lines, &asked.lines);
     let new = rejoin(&new_lines, &asked.new);
     // New lines that use the word as it was written mean a name that is not there.
-    let is_used = |slip: &Correction| {
+    let is_used = |slip: &Word| {
         slip.manner == Manner::Code && whole_words(&new, &slip.written).next().is_some()
     };
-    if corrections.iter().any(is_used) {
+    if corrections.iter().filter_map(word).any(is_used) {
         return None;
     }
     Some(Reading { old: old.into(), new: new.into(), tier: Some(Tier::Near) })
@@ -268,7 +326,7 @@ fn same_word(old: &str, new: &str, word: usize) -> Option<usize> {
 }
 
 /// Returns a line with one of its words put right; `None` if that word is another one.
-fn with_word(line: &str, word: usize, slip: &Correction) -> Option<String> {
+fn with_word(line: &str, word: usize, slip: &Word) -> Option<String> {
     let mut corrected = String::with_capacity(line.len() + slip.meant.len());
     let mut index = 0;
     for part in words(line) {

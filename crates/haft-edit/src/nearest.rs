@@ -20,7 +20,7 @@ const MOST_REGIONS: usize = 3;
 const LONGEST_COMPARED: usize = 2_000;
 
 /// The most letters that are compared in all.
-const MOST_COMPARED: usize = 8_000_000;
+const MOST_COMPARED: usize = 4_000_000;
 
 /// A line of the text must share at least this part of its letters to be shown.
 const LEAST_LIKENESS: f64 = 0.5;

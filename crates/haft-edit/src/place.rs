@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The most comparisons of lines in one search; beyond it the text repeats itself hopelessly.
-const MOST_COMPARISONS: usize = 1_000_000;
+const MOST_COMPARISONS: usize = 50_000;
 
 /// A match of more lines than asked for, by blank lines, is refused beyond this many.
 const MOST_EXTRA_LINES: usize = 8;

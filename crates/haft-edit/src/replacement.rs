@@ -37,44 +37,65 @@ pub(crate) fn replacement(
     if asked.new.text().is_empty() {
         return Ok(String::new());
     }
-    if is_new_at_home(text, asked, place) {
-        let reading = Reading {
-            old: at_home(text, asked, place).into(),
-            new: asked.new.text().into(),
-            tier: None,
-        };
-        return Asked::new(&reading)
-            .map_or(Err(Doubt::Indentation), |asked| write(text, &asked, place));
+    match style(text, asked, place) {
+        Style::Model => write(text, asked, place),
+        Style::Unknown => Err(Doubt::Indentation),
+        Style::File => {
+            let old = at_home(text, asked, place);
+            let reading = Reading::literal(&old, asked.new.text());
+            let asked = Asked::new(&reading).ok_or(Doubt::Indentation)?;
+            write(text, &asked, place)
+        }
     }
-    write(text, asked, place)
 }
 
-/// Whether only the old text was indented amiss: lines that live on have the file's indentation in
-/// the new text, none has that of the old one, and the whole stands as deep as the place.
-fn is_new_at_home(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> bool {
+/// Whose indentation the new text has, where the old text's is not the file's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// As the old text: it is shifted like that.
+    Model,
+    /// As the file: it is right already.
+    File,
+    Unknown,
+}
+
+/// Tells by the lines that live on in the new text how that is indented: like the old text if any
+/// is, like the file if all are and nothing stands further out than the place.
+fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (asked.lines.contents().map(trim).collect(), asked.new.contents().map(trim).collect());
+    let depths = |line: usize| {
+        let there = place.line_of.get(line).copied().flatten()?;
+        let content = asked.lines.content(line);
+        let (was, is) = (indent(content), indent(text.content(there)));
+        let is_within = place.starts_within && line == 0;
+        (!is_within && !trim(content).is_empty() && was != is).then_some((was, is))
+    };
+    if !(0..old.len()).any(|line| depths(line).is_some()) {
+        return Style::Model;
+    }
     let mut is_at_home = false;
     for hunk in hunks(&old, &new).iter().filter(|hunk| hunk.is_equal) {
         for (line, version) in hunk.old.clone().zip(hunk.new.clone()) {
-            let there = place.line_of.get(line).copied().flatten();
-            let (Some(there), false) = (there, place.starts_within && line == 0) else { continue };
-            let content = asked.lines.content(line);
-            let (was, is) = (indent(content), indent(text.content(there)));
             let written = indent(asked.new.content(version));
-            if !trim(content).is_empty() && was != is {
-                if written == was {
-                    return false;
-                }
-                is_at_home |= written == is;
+            match depths(line) {
+                Some((was, _)) if written == was => return Style::Model,
+                Some((_, is)) => is_at_home |= written == is,
+                None => {}
             }
         }
     }
-    let depth = |lines: &mut dyn Iterator<Item = &str>| {
+    let least = |lines: &mut dyn Iterator<Item = &str>| {
         lines.filter(|line| !trim(line).is_empty()).map(|line| indent(line).len()).min()
     };
-    let there = depth(&mut place.lines().map(|line| text.content(line)));
-    is_at_home && depth(&mut asked.new.contents()) == there
+    let written = least(&mut asked.new.contents());
+    if is_at_home && written >= least(&mut place.lines().map(|line| text.content(line))) {
+        Style::File
+    } else if written.is_none() || written == least(&mut asked.lines.contents()) {
+        Style::Model
+    } else {
+        Style::Unknown
+    }
 }
 
 /// Returns the old text with the indentation of the place.
@@ -123,7 +144,7 @@ struct Writer<'p, 't> {
     text: &'p Lines<'t>,
     asked: &'p Asked<'p>,
     place: &'p Place,
-    shift: Shift,
+    shift: Shift<'p>,
     learned: Learned,
     fates: Vec<Fate>,
     written: Vec<Written<'t>>,

@@ -8,7 +8,7 @@ use rapidfuzz::distance::osa;
 use crate::look_alikes::is_word;
 
 /// Letters that make another form of a word when they are put behind it.
-const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'e', 't'];
+const ENDINGS: [char; 6] = ['s', 'd', 'r', 'y', 'n', 't'];
 
 /// How a word is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +19,21 @@ pub(crate) enum Manner {
     Prose,
 }
 
-/// Returns how the words of a line are read, by the key of the line.
-pub(crate) fn manner(key: &str) -> Manner {
+/// Returns how a word of a line is read, by the key of the line. What looks like a name is one, also
+/// in a comment.
+pub(crate) fn manner(key: &str, word: &str) -> Manner {
     const OPENINGS: [&str; 7] = ["//", "/*", "*", "--", "<!--", ";", "%"];
-    let is_comment = OPENINGS.iter().any(|opening| key.starts_with(opening))
-        || (key.starts_with('#') && !key.starts_with("#include") && !key.starts_with("#["));
+    const DIRECTIVES: [&str; 10] =
+        ["[", "!", "include", "if", "define", "undef", "endif", "else", "elif", "pragma"];
+    let is_name = word.contains(|c: char| c == '_' || c.is_ascii_digit())
+        || word.chars().skip(1).any(char::is_uppercase);
+    let is_hash_comment = key
+        .strip_prefix('#')
+        .is_some_and(|rest| !DIRECTIVES.iter().any(|directive| rest.starts_with(directive)));
+    let is_comment = is_hash_comment || OPENINGS.iter().any(|opening| key.starts_with(opening));
     let words = key.split(' ').count();
     let is_sentence = words >= 6 && !key.contains(['(', '{', '[', '=', ';', '<']);
-    if is_comment || is_sentence { Manner::Prose } else { Manner::Code }
+    if !is_name && (is_comment || is_sentence) { Manner::Prose } else { Manner::Code }
 }
 
 /// Whether `written` is `meant` with a slip.
@@ -115,6 +122,7 @@ impl Slip {
                 self.part.len() > 5 && !(ENDINGS.contains(a) && ENDINGS.contains(b))
             }
             ([_], [_]) => self.part.len() > 4,
+            ([], [_]) if self.at == 0 => false,
             ([], [lost]) => self.at < last || (self.part.len() > 4 && !ENDINGS.contains(lost)),
             ([_], []) => self.at > 0 && self.at <= last,
             _ => false,

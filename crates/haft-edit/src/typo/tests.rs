@@ -11,7 +11,8 @@ fn letters_lost_doubled_swapped_or_wrong_within_a_word_are_slips() {
         ("handlle", "handle"),
         ("connectoon", "connection"),
         ("getUserNmae", "getUserName"),
-        ("retur", "return"),
+        ("handl", "handle"),
+        ("messag", "message"),
     ] {
         assert!(is_slip(written, meant, Manner::Code), "{written} for {meant}");
     }
@@ -33,6 +34,7 @@ fn what_may_be_another_name_is_no_slip() {
         ("Value", "value"),
         ("x", "y"),
         ("regexx", "regex"),
+        ("HAS_snprintf", "HAS_vsnprintf"),
         ("countx", "count"),
         ("encode", "decode"),
         ("count", "counter"),
@@ -50,6 +52,8 @@ fn prose_forgives_more_but_no_numbers() {
     assert!(!is_slip("betweenx", "between", Manner::Prose));
     assert!(!is_slip("counted_b", "counted", Manner::Prose));
     assert!(!is_slip("step1", "step2", Manner::Prose));
-    assert_eq!(manner("//the first of many"), Manner::Prose);
-    assert_eq!(manner("let x=1;"), Manner::Code);
+    assert_eq!(manner("//the first of many", "first"), Manner::Prose);
+    assert_eq!(manner("//the first_one of many", "first_one"), Manner::Code);
+    assert_eq!(manner("#ifdef HAS_printf", "HAS_printf"), Manner::Code);
+    assert_eq!(manner("let x=1;", "let"), Manner::Code);
 }

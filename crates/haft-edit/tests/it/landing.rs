@@ -175,6 +175,14 @@ fn a_slip_in_a_line_that_stays_is_forgiven() {
 }
 
 #[test]
+fn a_comma_that_is_missing_in_a_line_that_stays_is_forgiven() {
+    let text = "call(\n    connection,\n    first_argument\n    second_argument,\n);\n";
+    let old = "    connection,\n    first_argument,\n    second_argument,";
+    let new = "    connection,\n    first_argument,\n    third_argument,";
+    lands(text, old, new, Tier::Near, &text.replace("second", "third"));
+}
+
+#[test]
 fn every_place_of_a_tier_is_changed_when_asked() {
     let text = "  one(a)\n  two(b)\nx\n    one(a)\n    two(b)\n";
     let edit = Edit { old: "one(a)\ntwo(b)\n", new: "one(a)\nnew(c)\ntwo(b)\n", replace_all: true };

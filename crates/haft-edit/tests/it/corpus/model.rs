@@ -133,7 +133,8 @@ pub(crate) fn smart_quotes(line: &str) -> String {
             other => smart.push(other),
         }
     }
-    smart.replace(" - ", " \u{2013} ")
+    let body = smart.trim_start();
+    indent(&smart).to_owned() + &body.replace(" - ", " \u{2013} ")
 }
 
 fn no_break(_: &mut Random, draft: &mut Draft) -> Option<()> {
