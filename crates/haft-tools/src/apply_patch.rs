@@ -202,7 +202,7 @@ impl Planned {
                 let pairs = vec![(old.clone(), String::new())];
                 let texts = (old, String::new());
                 let (place, before) = (place.clone(), Some(before));
-                self.files.push(Change { place, before, after: None, mode: None, texts, pairs });
+                self.files.push(Change { pairs, ..Change::new(place, before, None, texts) });
                 Ok(())
             }
             Kind::Update { chunks, .. } => {
@@ -242,7 +242,7 @@ impl Planned {
         self.stamps.push((place.path.clone(), stamp));
         let mode = file.mode.map(|mode| mode & 0o777).filter(|mode| mode & 0o111 != 0);
         let place = place.clone();
-        self.files.push(Change { place, before: None, after, mode, texts, pairs });
+        self.files.push(Change { mode, pairs, ..Change::new(place, None, after, texts) });
         Ok(())
     }
 
@@ -289,17 +289,10 @@ impl Planned {
         let mode = mode.or(before.as_ref().map(|before| before.mode & 0o777));
         let texts = (String::new(), change.texts.1.clone());
         let (after, pairs) = (change.after.clone(), change.pairs.clone());
-        self.files.push(Change { place: to.clone(), before: None, after, mode, texts, pairs });
+        self.files.push(Change { mode, pairs, ..Change::new(to.clone(), None, after, texts) });
         let texts = (change.texts.0, String::new());
         let place = target.place.clone();
-        self.files.push(Change {
-            place,
-            before,
-            after: None,
-            mode: None,
-            texts,
-            pairs: Vec::new(),
-        });
+        self.files.push(Change::new(place, before, None, texts));
         Ok(())
     }
 }
@@ -324,7 +317,7 @@ fn untouched(workspace: &Workspace, place: &Place) -> Result<Change, ToolError> 
     let (after, text) = (Some(before.bytes.clone()), decoded(&before.bytes));
     let texts = (text.clone(), text);
     let (place, before) = (place.clone(), Some(before));
-    Ok(Change { place, before, after, mode: None, texts, pairs: Vec::new() })
+    Ok(Change::new(place, before, after, texts))
 }
 
 fn decoded(bytes: &[u8]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use haft_edit::diff::{Bounds, CompactBounds, Diff, compact, unified};
 use haft_runtime::permission::{Ask, Effect, EffectKind};
@@ -69,6 +69,8 @@ pub(crate) struct Change {
     pub(crate) texts: (String, String),
     /// The parts that are replaced, and by what.
     pub(crate) pairs: Vec<(String, String)>,
+    /// The hash of the new content, once it is known.
+    pub(crate) hash: OnceLock<Hash>,
 }
 
 /// What a change comes to, wherever in the files it is: whoever said yes to it has said yes to this.
@@ -83,6 +85,17 @@ pub(crate) enum Attempt {
 }
 
 impl Change {
+    /// A file becomes what is given, or goes.
+    pub(crate) fn new(
+        place: Place,
+        before: Option<Current>,
+        after: Option<Vec<u8>>,
+        texts: (String, String),
+    ) -> Self {
+        let (mode, pairs, hash) = (None, Vec::new(), OnceLock::new());
+        Self { place, before, after, mode, texts, pairs, hash }
+    }
+
     /// What is done, in one word.
     pub(crate) fn kind(&self) -> &'static str {
         match (&self.before, &self.after) {
@@ -92,18 +105,25 @@ impl Change {
         }
     }
 
+    /// The hash of the new content.
+    pub(crate) fn hash(&self) -> Hash {
+        *self.hash.get_or_init(|| hash(self.after.as_deref().unwrap_or_default()))
+    }
+
+    /// What is done on disk.
     fn step(&self) -> Step {
+        let (new, mode) = (self.hash(), self.mode);
         let before = match &self.before {
             Some(current) => {
                 // The bits matter only where they change, or would be lost.
                 let matters = self.mode.is_some() || self.after.is_none();
                 let mode = matters.then_some(current.mode);
-                Content::File { bytes: current.bytes.clone(), mode }
+                Content::File { bytes: current.bytes.clone(), hash: current.hash, mode }
             }
             None => Content::Absent,
         };
         let after = match &self.after {
-            Some(bytes) => Content::File { bytes: bytes.clone(), mode: self.mode },
+            Some(bytes) => Content::File { bytes: bytes.clone(), hash: new, mode },
             None => Content::Absent,
         };
         Step { path: self.place.path.clone(), before, after }

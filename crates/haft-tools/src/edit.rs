@@ -250,7 +250,7 @@ fn create(place: Place, file: Option<TextFile>, content: &str) -> Result<Planned
     let pairs = vec![(String::new(), content.to_owned())];
     let texts = (String::new(), content.to_owned());
     let after = Some(content.as_bytes().to_vec());
-    let change = Change { place, before, after, mode: None, texts, pairs };
+    let change = Change { pairs, ..Change::new(place, before, after, texts) };
     let lines = 1..=1;
     let replacement = content.to_owned();
     let spans = vec![Span { range: 0..0, replacement, tier: Tier::Exact, lines, edit: 0 }];

@@ -6,13 +6,16 @@ use haft_workspace::Workspace;
 use haft_workspace::kind::{Kind, of_probe};
 use haft_workspace::path::Place;
 use haft_workspace::text::Encoding;
-use haft_workspace::write::{Hash, hash};
+use haft_workspace::write::Hash;
 
 use crate::change::{Change, Current, current};
 use crate::stamps::{Moved, Sight, Stamp};
 
 /// Lines shown of a place that was changed by somebody else.
 const FRESH: usize = 20;
+
+/// How much of a file tells whether it is text.
+const PROBE: usize = 8 * 1024;
 
 /// A text file as it is.
 pub(crate) struct TextFile {
@@ -26,8 +29,9 @@ impl TextFile {
     /// Reads a file that must be text; none if there is none.
     pub(crate) fn read(workspace: &Workspace, place: &Place) -> Result<Option<Self>, ToolError> {
         let Some(current) = current(workspace, place)? else { return Ok(None) };
-        let encoding = match of_probe(&current.bytes, true) {
-            Kind::Text(encoding) => encoding,
+        let probe = current.bytes.get(..PROBE).unwrap_or(&current.bytes);
+        let encoding = match of_probe(probe, probe.len() == current.bytes.len()) {
+            Kind::Text(_) => Encoding::detect(&current.bytes, true),
             Kind::Empty | Kind::Sizeless => Encoding::Utf8,
             Kind::Picture(_) | Kind::Pdf | Kind::Binary { .. } => {
                 return Err(ToolError::failed(format!(
@@ -50,14 +54,8 @@ impl TextFile {
         let old = |span: &Span| self.text.get(span.range.clone()).unwrap_or_default().to_owned();
         let pairs = spans.iter().map(|span| (old(span), span.replacement.clone())).collect();
         let new = apply(&self.text, spans);
-        Ok(Change {
-            place: self.place,
-            before: Some(self.current),
-            after: Some(after),
-            mode: None,
-            texts: (self.text, new),
-            pairs,
-        })
+        let (before, after) = (Some(self.current), Some(after));
+        Ok(Change { pairs, ..Change::new(self.place, before, after, (self.text, new)) })
     }
 
     /// Refuses a loose match in a file that is no longer what the session saw: the text that the
@@ -89,7 +87,7 @@ fn shortened(line: &str) -> String {
 
 /// What the session has seen once the spans are replaced.
 pub(crate) fn stamp_after(stamp: &Stamp, before: Hash, change: &Change, spans: &[Span]) -> Stamp {
-    let after = hash(change.after.as_deref().unwrap_or_default());
+    let after = change.hash();
     let total = change.texts.1.lines().count() as u64;
     let moved: Vec<Moved> = spans.iter().map(|span| moved(&change.texts.0, span)).collect();
     match stamp.sight(before) {

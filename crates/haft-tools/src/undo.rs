@@ -137,7 +137,7 @@ fn shown(workspace: &Workspace, journal: &Journal, change: &Changed) -> Option<C
         Encoding::detect(bytes, true).decode(bytes).text.into_owned()
     };
     let texts = (text(before.as_ref().map(|it| it.bytes.as_slice())), text(after.as_deref()));
-    Some(Change { place, before, after, mode: None, texts, pairs: Vec::new() })
+    Some(Change::new(place, before, after, texts))
 }
 
 fn title(way: Way, reversal: &Reversal) -> String {

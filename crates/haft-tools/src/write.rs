@@ -6,7 +6,6 @@ use haft_workspace::Workspace;
 use haft_workspace::kind::{Kind, of_probe};
 use haft_workspace::path::Place;
 use haft_workspace::text::{Encoding, LineEnds};
-use haft_workspace::write::hash;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -68,7 +67,7 @@ impl Tool for Write {
         let [change] = made.changes.files.as_slice() else { return Err(ToolError::cancelled()) };
         let bytes = change.after.as_deref().unwrap_or_default();
         let lines = change.texts.1.lines().count();
-        let stamp = Stamp::whole(hash(bytes), lines as u64);
+        let stamp = Stamp::whole(change.hash(), lines as u64);
         self.files.stamps.set(cx, &place.path, stamp).await?;
         let (shown, size) = (place.shown(), bytes.len());
         let text = match &change.before {
@@ -112,7 +111,7 @@ fn plan(
     let Some(before) = current(workspace, &place)? else {
         let texts = (String::new(), content.to_owned());
         let after = Some(content.as_bytes().to_vec());
-        let change = Change { place, before: None, after, mode: None, texts, pairs: Vec::new() };
+        let change = Change::new(place, None, after, texts);
         return Ok(Plan::Change(Box::new(change)));
     };
     let (old, after) = as_the_file_is_written(&place, &before, content)?;
@@ -124,7 +123,7 @@ fn plan(
     let new = of_bytes(&after).decode(&after).text.into_owned();
     let (texts, after) = ((old, new), Some(after));
     let before = Some(before);
-    let change = Change { place, before, after, mode: None, texts, pairs: Vec::new() };
+    let change = Change::new(place, before, after, texts);
     Ok(Plan::Change(Box::new(change)))
 }
 

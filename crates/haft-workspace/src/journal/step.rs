@@ -25,6 +25,8 @@ pub enum Content {
     File {
         /// All of them.
         bytes: Vec<u8>,
+        /// Their hash.
+        hash: Hash,
         /// The exact permission bits.
         mode: Option<u32>,
     },
@@ -33,11 +35,18 @@ pub enum Content {
 }
 
 impl Content {
+    /// A file with these bytes.
+    #[must_use]
+    pub fn file(bytes: Vec<u8>, mode: Option<u32>) -> Self {
+        let hash = blake3::hash(&bytes);
+        Self::File { bytes, hash, mode }
+    }
+
     fn state(&self) -> State {
         match self {
             Self::Absent => State::Absent,
-            Self::File { bytes, mode } => {
-                State::File { content: blake3::hash(bytes), bytes: bytes.len() as u64, mode: *mode }
+            Self::File { bytes, hash, mode } => {
+                State::File { content: *hash, bytes: bytes.len() as u64, mode: *mode }
             }
             Self::Of(state) => state.clone(),
         }

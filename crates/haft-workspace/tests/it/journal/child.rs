@@ -52,7 +52,7 @@ pub(crate) fn transaction(root: &Path) -> Result<(), WriteError> {
     let (workspace, journal) = open(root, Options::default());
     let version = version_of(workspace.root()).expect("one version");
     let file = |path: &str, version| match content(path, version) {
-        Some(bytes) => Content::File { bytes, mode: None },
+        Some(bytes) => Content::file(bytes, None),
         None => Content::Absent,
     };
     let step = |path: &str| Step {

@@ -67,7 +67,7 @@ pub(crate) fn open(root: &Path, options: Options) -> (Workspace, Journal) {
 pub(crate) fn file(content: Option<&str>) -> Content {
     match content {
         None => Content::Absent,
-        Some(content) => Content::File { bytes: content.as_bytes().to_vec(), mode: None },
+        Some(content) => Content::file(content.as_bytes().to_vec(), None),
     }
 }
 
