@@ -9,9 +9,9 @@
 //! use haft_shell::{Setting, analyse};
 //!
 //! let setting = Setting { cwd: Path::new("/project"), home: None, variables: &[] };
-//! let analysis = analyse("cd src && env FOO=1 'r'm -f *.o > log", &setting);
+//! let analysis = analyse("cd src && env FOO=1 'r'm -f build/*.o > log", &setting);
 //! let runs: Vec<_> = analysis.runs().map(|run| run.text.as_str()).collect();
-//! assert!(runs.contains(&"rm -f *.o"));
+//! assert!(runs.contains(&"rm -f build/*.o"));
 //! assert!(analysis.is_proven());
 //! ```
 
