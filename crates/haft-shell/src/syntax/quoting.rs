@@ -178,7 +178,7 @@ impl Reader {
         }
         self.pos = end;
         // It is announced once and read once, so the cell is empty.
-        let _ = awaited.body.set(Word { pieces, span: self.span_from(start) });
+        let _already_read = awaited.body.set(Word { pieces, span: self.span_from(start) });
         Ok(())
     }
 

@@ -34,12 +34,6 @@ impl Walk<'_> {
     }
 
     pub(super) fn options(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
-        // Where it works comes first, because paths depend on it.
-        for (act, value) in &line.options {
-            if matches!(act, Act::Cwd | Act::Repository) {
-                self.enter(&value.clone().unwrap_or_default(), *act, span);
-            }
-        }
         for (act, value) in &line.options {
             match value {
                 Some(value) => self.option(name, *act, value, span),
@@ -51,6 +45,11 @@ impl Walk<'_> {
         let commands = line.options.iter().filter(|(act, _)| *act == Act::CommandList);
         let words: Vec<Field> = commands.filter_map(|(_, value)| value.clone()).collect();
         self.command_list(&words, span);
+        for (act, value) in &line.options {
+            if matches!(act, Act::Cwd | Act::Repository) {
+                self.enter(&value.clone().unwrap_or_default(), *act, span);
+            }
+        }
         if matches!(program.operands.first(), Some((Act::Archive, _))) {
             self.here(span);
         }

@@ -34,9 +34,9 @@ const MOST_ROUNDS: usize = 8;
 const DEEPEST: usize = 12;
 
 /// Everything needed while walking.
-pub(super) struct Walk<'s> {
-    pub(super) setting: &'s Setting<'s>,
-    pub(super) state: State,
+struct Walk<'s> {
+    setting: &'s Setting<'s>,
+    state: State,
     found: Analysis,
     seen: HashSet<u64>,
     source: Source,
@@ -49,7 +49,7 @@ pub(super) struct Walk<'s> {
     failed: Option<State>,
     /// The functions that are being called.
     calls: Vec<String>,
-    pub(super) depth: usize,
+    depth: usize,
 }
 
 /// The text that spans point into.

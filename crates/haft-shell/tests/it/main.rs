@@ -8,5 +8,7 @@
     reason = "a test stops at what it did not expect, and says what it counted"
 )]
 
+mod bash;
 mod corpus;
 mod gate;
+mod scripts;
