@@ -10,8 +10,8 @@ use haft_shell::{Analysis, Setting, analyse};
 use crate::scripts::{MARKERS, script};
 
 /// Real programs that scripts may use to run others.
-const WRAPPERS: [&str; 14] = [
-    "env", "nice", "timeout", "nohup", "xargs", "stdbuf", "setsid", "find", "sh", "bash", "cat", "time", "script", "tr",
+const WRAPPERS: [&str; 13] = [
+    "env", "nice", "timeout", "nohup", "xargs", "stdbuf", "find", "sh", "bash", "cat", "time", "script", "tr",
 ];
 
 /// A folder to run scripts in, with marker programs that write down their arguments.
@@ -32,10 +32,10 @@ impl Ground {
         fs_err::create_dir_all(work.join("sub")).unwrap();
         for marker in MARKERS {
             let fails = i32::from(marker == "beta");
-            // Every argument between marks of its own, so that none can be taken for two.
+            // One write for all, with marks of its own between the arguments.
+            let log = log.display();
             let text = format!(
-                "#!/bin/sh\n{{ printf '%s' {marker}; [ $# -eq 0 ] || printf '\\037%s' \"$@\"; printf '\\036'; }} >> {}\nexit {fails}\n",
-                log.display()
+                "#!/bin/sh\nIFS='\u{1f}'\n[ $# -eq 0 ] || set -- '' \"$@\"\nprintf '%s\\036' \"{marker}$*\" >> {log}\nexit {fails}\n"
             );
             let path = programs.join(marker);
             fs_err::write(&path, text).unwrap();
@@ -57,7 +57,7 @@ impl Ground {
     fn run(&self, script: &str) -> Vec<Vec<String>> {
         fs_err::write(&self.log, "").unwrap();
         let output = Command::new("timeout")
-            .args(["-s", "KILL", "5", "bash", "--norc", "-c", script])
+            .args(["-s", "KILL", "3", "bash", "--norc", "-c", script])
             .current_dir(&self.work)
             .env_clear()
             .env("PATH", &self.programs)

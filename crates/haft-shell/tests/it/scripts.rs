@@ -90,12 +90,12 @@ fn command(chance: &mut Chance, depth: usize) -> String {
         return simple(chance, 0);
     }
     let inner = depth - 1;
-    match chance.below(30) {
+    match chance.below(36) {
         0 => format!("{{ {}; }}", list(chance, inner)),
         1 => format!("( {} )", list(chance, inner)),
         2 => format!("if {}; then {}; else {}; fi", list(chance, inner), list(chance, inner), list(chance, inner)),
-        3 => format!("while beta; do {}; done", list(chance, inner)),
-        4 => format!("until alpha; do {}; done", list(chance, inner)),
+        3 => format!("while beta; do {}; break; done", list(chance, inner)),
+        4 => format!("until alpha; do {}; break; done", list(chance, inner)),
         5 => {
             let name = chance.pick(&["x", "y", "f"]);
             format!("for {name} in {} {}; do {}; done", word(chance, inner), word(chance, inner), list(chance, inner))
@@ -112,11 +112,11 @@ fn command(chance: &mut Chance, depth: usize) -> String {
         12 => format!("(( {} ))", arithmetic(chance, inner)),
         13 => format!("for ((i=0;i<2;i++)); do {}; done", list(chance, inner)),
         14 => format!("{} <<{}\n{}\n{}\n{}", simple(chance, inner), "EOF", document(chance, inner), "EOF", simple(chance, 0)),
-        15 => format!("{} <<'EOF'\n$(canary) `canary`\nEOF", simple(chance, inner)),
+        15 => format!("{} <<'EOF'\n$(canary) `canary`\nEOF\n:", simple(chance, inner)),
         16 => format!("cat <<-EOF\n\t{}\n\tEOF\n{}", document(chance, inner), simple(chance, 0)),
         17 => assignment(chance, inner),
         18 => format!("eval '{}'", plain(chance)),
-        19 => format!("eval {}", word(chance, inner)),
+        19 => format!("eval {}", plain_word(chance)),
         20 => format!("sh -c '{}'", plain(chance)),
         21 => format!("bash -c \"{}\"", plain(chance)),
         22 => builtin(chance, inner),
@@ -152,7 +152,7 @@ fn builtin(chance: &mut Chance, depth: usize) -> String {
 fn wrapper(chance: &mut Chance) -> &'static str {
     chance.pick(&[
         "env", "env FOO=1", "env -i", "env -u X", "nice", "nice -n 5", "timeout 5", "timeout -k 1 5", "nohup", "command",
-        "builtin", "command --", "exec", "xargs", "xargs -n 1", "stdbuf -o0", "setsid -w", "env -S", "find . -maxdepth 0 -exec",
+        "builtin", "command --", "exec", "xargs", "xargs -n 1", "stdbuf -o0", "env -S", "find . -maxdepth 0 -exec",
         "time -p", "!", "command -v", "env --", "timeout --signal=KILL 5",
     ])
 }
@@ -183,7 +183,7 @@ fn assignment(chance: &mut Chance, depth: usize) -> String {
 }
 
 fn arithmetic(chance: &mut Chance, depth: usize) -> String {
-    match chance.below(8) {
+    match chance.below(20) {
         0 => "1 + 2".to_owned(),
         1 => "x + 1".to_owned(),
         2 => "y = 3".to_owned(),
@@ -208,7 +208,7 @@ fn document(chance: &mut Chance, depth: usize) -> String {
 fn name(chance: &mut Chance) -> String {
     let marker = chance.pick(&MARKERS);
     let (head, tail) = marker.split_at(2);
-    match chance.below(24) {
+    match chance.below(80) {
         0 => format!("'{marker}'"),
         1 => format!("\"{marker}\""),
         2 => format!("{head}'{tail}'"),
@@ -255,7 +255,7 @@ fn simple(chance: &mut Chance, depth: usize) -> String {
 
 fn word(chance: &mut Chance, depth: usize) -> String {
     let nested = depth > 0;
-    match chance.below(32) {
+    match chance.below(48) {
         0 if nested => format!("$({})", list(chance, depth - 1)),
         1 if nested => format!("\"$({})\"", list(chance, depth - 1)),
         2 => format!("`{}`", simple(chance, 0).replace('`', "")),
