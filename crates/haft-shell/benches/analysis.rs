@@ -15,7 +15,8 @@ use haft_shell::{Setting, analyse};
 const ROUNDS: usize = 50;
 
 fn main() {
-    let setting = Setting { cwd: Path::new("/work"), home: Some(Path::new("/home/user")), variables: &[] };
+    let setting =
+        Setting { cwd: Path::new("/work"), home: Some(Path::new("/home/user")), variables: &[] };
     let time = |script: &str| {
         let start = Instant::now();
         black_box(analyse(black_box(script), &setting));
@@ -58,12 +59,19 @@ fn main() {
         ("128 KiB of `{a,b}`", "echo ".to_owned() + &"{a,b}".repeat(longest / 5 - 1)),
         ("128 KiB of `cat a <<E`", "cat a <<E;".repeat(longest / 10)),
         ("128 KiB of `for x in a;do `", "for x in 1 2 3 4 5 6 7 8; do ".repeat(longest / 29)),
-        ("nested loops", "for x in 1 2 3 4 5 6 7 8; do ".repeat(30) + "echo $x" + &"; done".repeat(30)),
+        (
+            "nested loops",
+            "for x in 1 2 3 4 5 6 7 8; do ".repeat(30) + "echo $x" + &"; done".repeat(30),
+        ),
         ("functions that call each other", {
-            let bodies: Vec<_> = (0..40).map(|n| format!("f{n}() {{ f{m}; f{m}; }}", m = n + 1)).collect();
+            let bodies: Vec<_> =
+                (0..40).map(|n| format!("f{n}() {{ f{m}; f{m}; }}", m = n + 1)).collect();
             bodies.join("\n") + "\nf0"
         }),
-        ("128 KiB of variables", (0..8_000).map(|n| format!("v{n}=1 && ")).collect::<String>() + "a"),
+        (
+            "128 KiB of variables",
+            (0..8_000).map(|n| format!("v{n}=1 && ")).collect::<String>() + "a",
+        ),
     ] {
         println!("{name:<34} {:>12.1?}", time(&script));
     }

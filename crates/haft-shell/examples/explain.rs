@@ -7,7 +7,11 @@ use haft_shell::{Setting, analyse};
 
 fn main() {
     for script in std::env::args().skip(1) {
-        let setting = Setting { cwd: Path::new("/work"), home: Some(Path::new("/home/user")), variables: &[] };
+        let setting = Setting {
+            cwd: Path::new("/work"),
+            home: Some(Path::new("/home/user")),
+            variables: &[],
+        };
         let analysis = analyse(&script, &setting);
         println!("{script}");
         for effect in &analysis.effects {

@@ -63,9 +63,29 @@ mod tests {
     #[test]
     fn nothing_is_offered_that_would_allow_anything() {
         for command in [
-            "python -c x", "python script.py", "sh -c x", "bash", "env FOO=1 ls", "sudo ls", "timeout 5 ls",
-            "xargs rm", "git -C x status", "git -c a=b log", "git config x", "git xx", "./run", "/bin/ls", "node -e x",
-            "npx x", "unknown --flag", "$x y", "docker run x", "watch ls", "perl -e x", "git bisect run x", "git",
+            "python -c x",
+            "python script.py",
+            "sh -c x",
+            "bash",
+            "env FOO=1 ls",
+            "sudo ls",
+            "timeout 5 ls",
+            "xargs rm",
+            "git -C x status",
+            "git -c a=b log",
+            "git config x",
+            "git xx",
+            "./run",
+            "/bin/ls",
+            "node -e x",
+            "npx x",
+            "unknown --flag",
+            "$x y",
+            "docker run x",
+            "watch ls",
+            "perl -e x",
+            "git bisect run x",
+            "git",
         ] {
             assert_eq!(suggested(command), None, "{command}");
         }

@@ -23,7 +23,13 @@ mod tests {
 
     #[test]
     fn columns_and_conditions_are_plain() {
-        for program in ["{print $1}", "$3 > 5 {print $2}", "/a|b/", "NR==1 || NR==3 {print}", "{s+=$1} END{print s}"] {
+        for program in [
+            "{print $1}",
+            "$3 > 5 {print $2}",
+            "/a|b/",
+            "NR==1 || NR==3 {print}",
+            "{s+=$1} END{print s}",
+        ] {
             assert!(is_plain(program), "{program}");
         }
     }
@@ -31,8 +37,13 @@ mod tests {
     #[test]
     fn what_leaves_the_lines_is_not() {
         for program in [
-            "BEGIN{system(\"x\")}", "{print > \"f\"}", "{print | \"sh\"}", "BEGIN{\"x\"|getline}",
-            "{printf \"a\" >> \"f\"}", "BEGIN{getline x < \"f\"}", "@load \"x\"",
+            "BEGIN{system(\"x\")}",
+            "{print > \"f\"}",
+            "{print | \"sh\"}",
+            "BEGIN{\"x\"|getline}",
+            "{printf \"a\" >> \"f\"}",
+            "BEGIN{getline x < \"f\"}",
+            "@load \"x\"",
         ] {
             assert!(!is_plain(program), "{program}");
         }

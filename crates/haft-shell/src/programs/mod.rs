@@ -135,7 +135,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Program> {
     static TABLE: OnceLock<HashMap<&'static str, Program>> = OnceLock::new();
     let table = TABLE.get_or_init(|| read_table(TEXT).0);
     table.get(name).or_else(|| {
-        let plain = name.trim_end_matches(|end: char| end.is_ascii_digit() || matches!(end, '.' | '-'));
+        let plain =
+            name.trim_end_matches(|end: char| end.is_ascii_digit() || matches!(end, '.' | '-'));
         table.get(plain).filter(|_| !plain.is_empty())
     })
 }
@@ -155,7 +156,10 @@ impl Program {
     /// Whether an argument that turned out to be an option could do something.
     pub(crate) fn is_risky(&self) -> bool {
         let harmless = |act: Act| {
-            matches!(act, Act::Flag | Act::Value | Act::Attached | Act::Read | Act::Pattern | Act::Pair)
+            matches!(
+                act,
+                Act::Flag | Act::Value | Act::Attached | Act::Read | Act::Pattern | Act::Pair
+            )
         };
         self.marks.strict || self.marks.sub || self.options.iter().any(|(_, act)| !harmless(*act))
     }

@@ -28,7 +28,13 @@ impl Line {
 fn takes_value(act: Act) -> bool {
     !matches!(
         act,
-        Act::Flag | Act::Attached | Act::InPlace | Act::Here | Act::Doubt | Act::ShellWords | Act::CommandList
+        Act::Flag
+            | Act::Attached
+            | Act::InPlace
+            | Act::Here
+            | Act::Doubt
+            | Act::ShellWords
+            | Act::CommandList
     )
 }
 
@@ -65,18 +71,21 @@ pub(crate) fn read(program: &Program, fields: &[Field]) -> Line {
             dashes = true;
             line.before_dashes = line.operands.len();
         } else if !field.may_be_option() {
-            let plus = prefix.starts_with('+') && program.options.iter().any(|(name, _)| name.starts_with('+'));
+            let plus = prefix
+                .starts_with('+')
+                .then(|| program.option(prefix).or_else(|| program.option("+")));
+            if let Some(act) = plus.flatten() {
+                push(act, None, &mut rest, &mut line);
+                continue;
+            }
             line.operands.push(field.clone());
-            if plus && let Some(act) = program.option(prefix) {
-                line.operands.pop();
-                let value = rest.next().cloned();
-                line.options.push((act, value));
-            } else if program.marks.first || program.marks.sub {
+            if program.marks.first || program.marks.sub {
                 line.operands.extend(rest.by_ref().cloned());
             }
         } else if prefix.is_empty() || field.many {
             if program.is_risky() {
-                line.doubts.push(format!("`{}` may be an option that does something else", field.shown()));
+                line.doubts
+                    .push(format!("`{}` may be an option that does something else", field.shown()));
             }
             line.operands.push(field.clone());
             if program.marks.first || program.marks.sub {

@@ -11,7 +11,10 @@ pub(crate) enum Deed {
 
 /// What `script` does beyond editing lines.
 pub(crate) fn deeds(script: &str) -> Vec<Deed> {
-    let mut reader = Reader { rest: script.chars().collect::<Vec<_>>().into_iter().peekable(), deeds: Vec::new() };
+    let mut reader = Reader {
+        rest: script.chars().collect::<Vec<_>>().into_iter().peekable(),
+        deeds: Vec::new(),
+    };
     if reader.commands().is_none() {
         reader.deeds.push(Deed::Unclear);
     }
@@ -116,7 +119,8 @@ impl Reader {
 
     fn command(&mut self) -> Option<()> {
         match self.rest.next()? {
-            'p' | 'd' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'D' | 'P' | '=' | 'z' | 'F' | '{' => Some(()),
+            'p' | 'd' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'D' | 'P' | '=' | 'z' | 'F'
+            | '{' => Some(()),
             '}' => Some(()),
             'q' | 'Q' | 'l' | 'L' => {
                 self.skip(|character| character == ' ' || character.is_ascii_digit());
@@ -124,7 +128,9 @@ impl Reader {
             }
             ':' | 'b' | 't' | 'T' => {
                 self.skip(|character| character == ' ');
-                self.skip(|character| !character.is_whitespace() && !matches!(character, ';' | '}'));
+                self.skip(|character| {
+                    !character.is_whitespace() && !matches!(character, ';' | '}')
+                });
                 self.skip(|character| character == ' ');
                 self.rest.peek().is_none_or(|next| matches!(next, '\n' | ';' | '}')).then_some(())
             }
@@ -195,8 +201,21 @@ mod tests {
     #[test]
     fn plain_editing_does_nothing_else() {
         for script in [
-            "1,80p", "10,20p", "s/a/b/g", "/x/d", "s|a|b|;s,c,d,gI", "$!N;P;D", "/a/,/b/{s/x/y/;p}", "2q",
-            "s/[^,]*//", "y/abc/xyz/", "a\\\ntext e w x", "/re/I!d", "s/e/w/", ":a;N;$!ba;s/\\n/ /g", "1~2d",
+            "1,80p",
+            "10,20p",
+            "s/a/b/g",
+            "/x/d",
+            "s|a|b|;s,c,d,gI",
+            "$!N;P;D",
+            "/a/,/b/{s/x/y/;p}",
+            "2q",
+            "s/[^,]*//",
+            "y/abc/xyz/",
+            "a\\\ntext e w x",
+            "/re/I!d",
+            "s/e/w/",
+            ":a;N;$!ba;s/\\n/ /g",
+            "1~2d",
         ] {
             assert_eq!(deeds(script), [], "{script}");
         }
@@ -204,7 +223,9 @@ mod tests {
 
     #[test]
     fn running_reading_and_writing_are_seen() {
-        for script in ["1e canary", "s/a/b/e", "e", "s/a/b/ge", "1!e x", "/x/e y", "$e", "v\ne", "s/a/b/eg"] {
+        for script in
+            ["1e canary", "s/a/b/e", "e", "s/a/b/ge", "1!e x", "/x/e y", "$e", "v\ne", "s/a/b/eg"]
+        {
             assert!(deeds(script).contains(&Deed::Unclear), "{script}");
         }
         assert_eq!(deeds("w /out"), [Deed::Writes("/out".into())]);

@@ -5,9 +5,11 @@
 //! whoever walks the tree can run out of stack.
 
 mod command;
+mod compound;
 mod cursor;
 mod parameter;
 mod quoting;
+mod redirection;
 mod word;
 
 use std::cell::OnceCell;
@@ -115,7 +117,7 @@ pub(crate) enum Piece {
     /// `$(…)` and backquotes.
     Substitution { list: List, quoted: bool },
     /// `$((…))`.
-    Arithmetic(Vec<Piece>),
+    Arithmetic(Vec<Self>),
     /// `<(…)`, `>(…)`.
     Process(List),
     /// `(…)` after `name=`.

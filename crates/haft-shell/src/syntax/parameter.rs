@@ -83,7 +83,8 @@ impl Reader {
             self.bump();
         }
         let (name, subscript) = self.subject()?;
-        let change = if indirect { self.indirection(subscript.is_some())? } else { self.change(quoted)? };
+        let change =
+            if indirect { self.indirection(subscript.is_some())? } else { self.change(quoted)? };
         self.expect('}', "a parameter is written in a way that is not understood")?;
         Ok(parameter(name, subscript, change))
     }
@@ -142,7 +143,7 @@ impl Reader {
                     self.bump();
                 }
                 self.bump();
-                let word = self.operand(quoted, Ends::AtBrace)?;
+                let word = self.operand(quoted, Ends::Brace)?;
                 let assigns = operator == '=';
                 Ok(if assigns { Change::AssignDefault(word) } else { Change::Default(word) })
             }
@@ -159,16 +160,16 @@ impl Reader {
                 if self.peek() == mark {
                     self.bump();
                 }
-                Ok(Change::Edit(vec![self.operand(quoted, Ends::AtBrace)?]))
+                Ok(Change::Edit(vec![self.operand(quoted, Ends::Brace)?]))
             }
             Some('/') => {
                 self.bump();
                 if matches!(self.peek(), Some('/' | '#' | '%')) {
                     self.bump();
                 }
-                let mut words = vec![self.operand(quoted, Ends::AtSlash)?];
+                let mut words = vec![self.operand(quoted, Ends::Slash)?];
                 if self.eat('/') {
-                    words.push(self.operand(quoted, Ends::AtBrace)?);
+                    words.push(self.operand(quoted, Ends::Brace)?);
                 }
                 Ok(Change::Edit(words))
             }
@@ -215,7 +216,8 @@ impl Reader {
                         '(' => open.push(')'),
                         '[' => open.push(']'),
                         ')' | ']' if open.pop() != Some(next) => {
-                            return self.fault("arithmetic is written in a way that is not understood");
+                            return self
+                                .fault("arithmetic is written in a way that is not understood");
                         }
                         _ => {}
                     }

@@ -8,13 +8,13 @@ use super::{Assignment, Fault, Piece, Word};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     /// At a blank or an operator.
-    AtMeta,
+    Operator,
     /// Like that, but round brackets and bars belong to it: after `=~`.
-    AtMetaAsPattern,
+    OuterOperator,
     /// At the brace that closes a parameter.
-    AtBrace,
+    Brace,
     /// At that brace or at a slash before it.
-    AtSlash,
+    Slash,
 }
 
 impl Reader {
@@ -27,10 +27,10 @@ impl Reader {
         let mut open = 0_usize;
         while let Some(next) = self.peek() {
             match next {
-                '}' if matches!(ends, Ends::AtBrace | Ends::AtSlash) => break,
-                '/' if ends == Ends::AtSlash && !pieces.is_empty() => break,
+                '}' if matches!(ends, Ends::Brace | Ends::Slash) => break,
+                '/' if ends == Ends::Slash && !pieces.is_empty() => break,
                 '<' | '>' if !quoted && self.peek_second() == Some('(') => {
-                    if ends != Ends::AtMeta {
+                    if ends != Ends::Operator {
                         return self.fault("a process substitution stands where none is expected");
                     }
                     self.bump();
@@ -38,34 +38,35 @@ impl Reader {
                     let list = self.enclosed()?;
                     pieces.push(Piece::Process(list));
                 }
-                '(' if ends == Ends::AtMetaAsPattern => {
+                '(' if ends == Ends::OuterOperator => {
                     open += 1;
                     self.bump();
                     push_plain(&mut pieces, next);
                 }
-                ')' if ends == Ends::AtMetaAsPattern && open > 0 => {
+                ')' if ends == Ends::OuterOperator && open > 0 => {
                     open -= 1;
                     self.bump();
                     push_plain(&mut pieces, next);
                 }
-                '|' if ends == Ends::AtMetaAsPattern && open > 0 => {
+                '|' if ends == Ends::OuterOperator && open > 0 => {
                     self.bump();
                     push_plain(&mut pieces, next);
                 }
-                '(' if ends == Ends::AtMeta && names_array(&pieces) => {
+                '(' if ends == Ends::Operator && names_array(&pieces) => {
                     self.bump();
                     let words = self.deeper(Self::array)?;
                     pieces.push(Piece::Array(words));
                     break;
                 }
-                _ if is_meta(next) && matches!(ends, Ends::AtMeta | Ends::AtMetaAsPattern) => break,
+                _ if is_meta(next) && matches!(ends, Ends::Operator | Ends::OuterOperator) => break,
                 '\'' | '"' | '\\' if quoted => {
                     return self.fault("quotes are nested in a way that is not understood");
                 }
                 '\\' => {
                     self.bump();
                     let character = self.bump_raw().unwrap_or('\\');
-                    pieces.push(Piece::Text { text: self.visible(character)?.into(), quoted: true });
+                    pieces
+                        .push(Piece::Text { text: self.visible(character)?.into(), quoted: true });
                 }
                 '\'' => {
                     self.bump();
@@ -108,7 +109,7 @@ impl Reader {
             if self.eat(')') {
                 return Ok(words);
             }
-            let word = self.word(Ends::AtMeta, false)?;
+            let word = self.word(Ends::Operator, false)?;
             // `[subscript]=value` evaluates its subscript.
             let subscripted = matches!(word.pieces.first(),
                 Some(Piece::Text { text, quoted: false }) if text.starts_with('['));
@@ -151,7 +152,7 @@ impl Reader {
             let words = self.deeper(Self::array)?;
             Word { pieces: vec![Piece::Array(words)], span: self.span_from(start) }
         } else {
-            self.word(Ends::AtMeta, false)?
+            self.word(Ends::Operator, false)?
         };
         Ok(Some(Assignment { name, subscript, appends, value }))
     }

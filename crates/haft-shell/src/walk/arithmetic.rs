@@ -4,7 +4,8 @@ use super::Walk;
 use super::value::{Atom, Field};
 use crate::syntax::{Piece, Span};
 
-const REASON: &str = "arithmetic evaluates text that is not known to be a number, which can run commands";
+const REASON: &str =
+    "arithmetic evaluates text that is not known to be a number, which can run commands";
 
 impl Walk<'_> {
     /// Walks arithmetic that is written as such.

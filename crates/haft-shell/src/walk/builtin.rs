@@ -9,39 +9,80 @@ use crate::syntax::Span;
 
 /// Builtins that do nothing beyond what is among the effects anyway.
 const QUIET: [&str; 15] = [
-    ":", "true", "false", "cd", "pushd", "popd", "shift", "return", "exit", "break", "continue", "unset",
-    "wait", "set", "shopt",
+    ":", "true", "false", "cd", "pushd", "popd", "shift", "return", "exit", "break", "continue",
+    "unset", "wait", "set", "shopt",
 ];
 
 /// Builtins that only take words and print, or change nothing that matters here.
 const PLAIN: [&str; 18] = [
-    "echo", "pwd", "umask", "ulimit", "times", "jobs", "fg", "bg", "disown", "kill", "suspend", "logout",
-    "dirs", "caller", "type", "help", "getopts", "hash",
+    "echo", "pwd", "umask", "ulimit", "times", "jobs", "fg", "bg", "disown", "kill", "suspend",
+    "logout", "dirs", "caller", "type", "help", "getopts", "hash",
 ];
 
 /// Builtins with a meaning of their own below.
 const OTHER: [&str; 24] = [
-    "printf", "test", "[", "read", "mapfile", "readarray", "let", "export", "declare", "typeset", "local",
-    "readonly", "eval", "source", ".", "exec", "command", "builtin", "trap", "alias", "unalias", "enable",
-    "compgen", "complete",
+    "printf",
+    "test",
+    "[",
+    "read",
+    "mapfile",
+    "readarray",
+    "let",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "eval",
+    "source",
+    ".",
+    "exec",
+    "command",
+    "builtin",
+    "trap",
+    "alias",
+    "unalias",
+    "enable",
+    "compgen",
+    "complete",
 ];
 
 /// Builtins that are not worked out.
 const OBSCURE: [&str; 5] = ["bind", "fc", "history", "compopt", "coproc"];
 
 pub(super) fn is_builtin(name: &str) -> bool {
-    QUIET.contains(&name) || PLAIN.contains(&name) || OTHER.contains(&name) || OBSCURE.contains(&name)
+    QUIET.contains(&name)
+        || PLAIN.contains(&name)
+        || OTHER.contains(&name)
+        || OBSCURE.contains(&name)
 }
 
 /// Options of `set` that change nothing about which commands run.
 const SET_LETTERS: &str = "euxvfbmhCET";
 const SET_NAMES: [&str; 12] = [
-    "errexit", "nounset", "xtrace", "verbose", "noglob", "notify", "monitor", "hashall", "noclobber",
-    "errtrace", "functrace", "pipefail",
+    "errexit",
+    "nounset",
+    "xtrace",
+    "verbose",
+    "noglob",
+    "notify",
+    "monitor",
+    "hashall",
+    "noclobber",
+    "errtrace",
+    "functrace",
+    "pipefail",
 ];
 const SHOPT_NAMES: [&str; 9] = [
-    "nullglob", "failglob", "dotglob", "globstar", "nocaseglob", "inherit_errexit", "checkwinsize",
-    "huponexit", "xpg_echo",
+    "nullglob",
+    "failglob",
+    "dotglob",
+    "globstar",
+    "nocaseglob",
+    "inherit_errexit",
+    "checkwinsize",
+    "huponexit",
+    "xpg_echo",
 ];
 
 impl Walk<'_> {
@@ -53,8 +94,7 @@ impl Walk<'_> {
         let sets = name == "set" && !operands.is_empty();
         let quiet = (QUIET.contains(&name) && name != "set") || sets || (declares && !prints);
         let wraps = matches!(name, "command" | "builtin" | "exec" | "eval");
-        let standing =
-            if quiet || wraps { Standing::Mentioned } else { Standing::Asked };
+        let standing = if quiet || wraps { Standing::Mentioned } else { Standing::Asked };
         self.note_run(fields, standing, span);
         match name {
             "cd" | "pushd" => self.change_folder(operands, name == "pushd", span),
@@ -65,14 +105,17 @@ impl Walk<'_> {
             "let" => {
                 for operand in operands {
                     match operand.literal() {
-                        Some(text) => self.arithmetic_text(&text.to_owned(), span),
+                        Some(text) => self.arithmetic_text(text, span),
                         None => self.doubt("arithmetic is not known before it is evaluated", span),
                     }
                 }
             }
             "read" => self.names_set(operands, "adinNptu", "a", span),
             "mapfile" | "readarray" => {
-                if operands.iter().any(|operand| operand.may_be_option() && operand.may_contain('C')) {
+                if operands
+                    .iter()
+                    .any(|operand| operand.may_be_option() && operand.may_contain('C'))
+                {
                     self.doubt("a command is run for each line that is read", span);
                 }
                 self.names_set(operands, "dnOsucC", "", span);
@@ -80,7 +123,9 @@ impl Walk<'_> {
             "unset" => self.unset(operands, span),
             "wait" => self.names_set(operands, "", "p", span),
             "getopts" => self.names_set(operands.get(1..).unwrap_or_default(), "", "", span),
-            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, operands, span),
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                self.declare(name, operands, span);
+            }
             "eval" => self.evaluate(operands, span),
             "source" | "." => self.sourced(operands, span),
             "exec" => self.replaced(operands, span),
@@ -90,21 +135,18 @@ impl Walk<'_> {
             "set" => self.set_options(operands, span),
             "shopt" => {
                 let names = operands.iter().filter(|operand| !operand.prefix().starts_with('-'));
-                let known = |name: &Field| name.literal().is_some_and(|name| SHOPT_NAMES.contains(&name));
+                let known =
+                    |name: &Field| name.literal().is_some_and(|name| SHOPT_NAMES.contains(&name));
                 let mut names = names;
                 if !names.all(known) || operands.iter().any(|operand| operand.may_be("-o")) {
                     self.doubt("an option of the shell changes how it reads commands", span);
                 }
             }
-            "hash" => {
-                if operands.iter().any(|operand| operand.literal() != Some("-r")) {
-                    self.doubt("`hash` can make a name stand for another program", span);
-                }
+            "hash" if operands.iter().any(|operand| operand.literal() != Some("-r")) => {
+                self.doubt("`hash` can make a name stand for another program", span);
             }
-            "alias" | "unalias" => {
-                if !operands.is_empty() {
-                    self.doubt("an alias makes a name stand for something else", span);
-                }
+            "alias" | "unalias" if !operands.is_empty() => {
+                self.doubt("an alias makes a name stand for something else", span);
             }
             "enable" | "compgen" | "complete" => {
                 self.doubt(format!("`{name}` can run commands or replace builtins"), span);
@@ -136,7 +178,9 @@ impl Walk<'_> {
         self.read(&target, span);
         let folders = match target.literal() {
             Some(text) if text.starts_with('/') => vec![below("/".as_ref(), text, logical)],
-            Some(text) => self.state.cwd.iter().map(|folder| below(folder, text, logical)).collect(),
+            Some(text) => {
+                self.state.cwd.iter().map(|folder| below(folder, text, logical)).collect()
+            }
             None => Vec::new(),
         };
         self.moved(folders);
@@ -147,10 +191,17 @@ impl Walk<'_> {
             return;
         };
         if first.prefix().starts_with("-v") && first.literal().is_some() {
-            let attached = first.literal().and_then(|text| text.strip_prefix("-v")).unwrap_or_default();
-            let name = if attached.is_empty() { rest.first().cloned() } else { Some(Field::text(attached)) };
+            let attached =
+                first.literal().and_then(|text| text.strip_prefix("-v")).unwrap_or_default();
+            let name = if attached.is_empty() {
+                rest.first().cloned()
+            } else {
+                Some(Field::text(attached))
+            };
             self.names_set(name.as_slice(), "", "", span);
-        } else if (first.literal().is_none() && first.may_be("-v") && !rest.is_empty()) || first.many {
+        } else if (first.literal().is_none() && first.may_be("-v") && !rest.is_empty())
+            || first.many
+        {
             self.doubt("`printf` may set a variable whose name is not plain", span);
         }
     }
@@ -166,7 +217,8 @@ impl Walk<'_> {
                 Some("--") if !ended => ended = true,
                 Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
                     let letters = text.get(1..).unwrap_or_default();
-                    let Some(at) = letters.find(|letter| valued.contains(letter) || naming.contains(letter))
+                    let Some(at) =
+                        letters.find(|letter| valued.contains(letter) || naming.contains(letter))
                     else {
                         continue;
                     };
@@ -199,7 +251,10 @@ impl Walk<'_> {
             }
             Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {}
             _ => {
-                self.doubt("a variable is set whose name is not plain, which can run commands", span);
+                self.doubt(
+                    "a variable is set whose name is not plain, which can run commands",
+                    span,
+                );
                 self.assign_any();
             }
         }
@@ -212,7 +267,8 @@ impl Walk<'_> {
         let names = operands.iter().filter(|operand| !operand.prefix().starts_with('-'));
         for name in names {
             // A name without `-v` may also be that of a function.
-            let function = name.literal().is_some_and(|name| self.state.functions.contains_key(name));
+            let function =
+                name.literal().is_some_and(|name| self.state.functions.contains_key(name));
             if function {
                 self.doubt("a function may be removed", span);
             }
@@ -283,7 +339,10 @@ impl Walk<'_> {
             Some(None) => false,
         };
         if !harmless {
-            self.doubt("a command is kept to be run later, when the shell ends or gets a signal", span);
+            self.doubt(
+                "a command is kept to be run later, when the shell ends or gets a signal",
+                span,
+            );
         }
     }
 
@@ -303,9 +362,8 @@ impl Walk<'_> {
             let letters = letters.strip_suffix('o').unwrap_or(letters);
             let known = letters.chars().all(|letter| SET_LETTERS.contains(letter));
             let name = if named { operands.next() } else { None };
-            let name_known = name.is_none_or(|name| {
-                name.literal().is_some_and(|name| SET_NAMES.contains(&name))
-            });
+            let name_known = name
+                .is_none_or(|name| name.literal().is_some_and(|name| SET_NAMES.contains(&name)));
             if !known || !name_known {
                 return self.doubt("an option of the shell changes how it reads commands", span);
             }

@@ -4,7 +4,8 @@ use super::Walk;
 use super::value::Field;
 use crate::syntax::{Span, Word};
 
-const SUBSCRIPT: &str = "a test looks at a variable whose name is not plain, which can run commands";
+const SUBSCRIPT: &str =
+    "a test looks at a variable whose name is not plain, which can run commands";
 const NUMBERS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Walk<'_> {
@@ -15,10 +16,10 @@ impl Walk<'_> {
             let before = index.checked_sub(1).and_then(|before| values.get(before));
             let after = values.get(index + 1);
             match word.bare() {
-                Some("-v" | "-R") => {
-                    if after.is_none_or(|name| name.may_contain('[') || name.is_open()) {
-                        self.doubt(SUBSCRIPT, word.span);
-                    }
+                Some("-v" | "-R")
+                    if after.is_none_or(|name| name.may_contain('[') || name.is_open()) =>
+                {
+                    self.doubt(SUBSCRIPT, word.span);
                 }
                 Some(operator) if NUMBERS.contains(&operator) => {
                     for side in [before, after].into_iter().flatten() {
@@ -35,7 +36,7 @@ impl Walk<'_> {
             return;
         }
         match side.literal() {
-            Some(text) => self.arithmetic_text(&text.to_owned(), span),
+            Some(text) => self.arithmetic_text(text, span),
             None => self.doubt(
                 "a comparison evaluates text that is not known to be a number, which can run commands",
                 span,

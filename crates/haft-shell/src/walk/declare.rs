@@ -54,8 +54,10 @@ impl Walk<'_> {
         };
         if numeric && !value.is_number() {
             match value.literal() {
-                Some(text) => self.arithmetic_text(&text.to_owned(), span),
-                None => self.doubt("arithmetic evaluates text that is not known to be a number", span),
+                Some(text) => self.arithmetic_text(text, span),
+                None => {
+                    self.doubt("arithmetic evaluates text that is not known to be a number", span);
+                }
             }
         }
         if lists && value.prefix().starts_with('(') {

@@ -35,7 +35,7 @@ impl Walk<'_> {
         match braces(word) {
             Braces::None => {}
             Braces::Words(words) => {
-                return words.into_iter().map(|runs| self.from_runs(&runs)).collect();
+                return words.into_iter().map(|runs| self.field_of(&runs)).collect();
             }
             Braces::Unclear => {
                 self.unsplit(word);
@@ -157,7 +157,9 @@ impl Walk<'_> {
                 if text.starts_with(is_blank) {
                     fields.split();
                 }
-                for (index, part) in text.split(is_blank).filter(|part| !part.is_empty()).enumerate() {
+                for (index, part) in
+                    text.split(is_blank).filter(|part| !part.is_empty()).enumerate()
+                {
                     if index > 0 {
                         fields.split();
                     }
@@ -191,7 +193,10 @@ impl Walk<'_> {
                 self.doubt("a variable is used by a name that another variable holds", *span);
             }
             Change::Transform(letter) if !"QUuLaAKkE".contains(*letter) => {
-                self.doubt("a variable's value is expanded once more, which can run commands", *span);
+                self.doubt(
+                    "a variable's value is expanded once more, which can run commands",
+                    *span,
+                );
             }
             Change::Default(word) => {
                 self.operand(word, quoted);
@@ -210,7 +215,8 @@ impl Walk<'_> {
             Change::None | Change::Names | Change::Transform(_) => {}
         }
         let plain = subscript.is_none() && matches!(change, Change::None);
-        let many = matches!(name.as_str(), "@" | "*") || subscript.as_ref().is_some_and(Vec::is_empty);
+        let many =
+            matches!(name.as_str(), "@" | "*") || subscript.as_ref().is_some_and(Vec::is_empty);
         if many {
             return Field::unknown_words(&shown);
         }
@@ -237,7 +243,7 @@ impl Walk<'_> {
     }
 
     /// Makes a word of what braces left: text that is quoted or not.
-    fn from_runs(&self, runs: &[(char, bool)]) -> Field {
+    fn field_of(&self, runs: &[(char, bool)]) -> Field {
         let mut field = Field::default();
         let mut rest = runs;
         let mut first = true;

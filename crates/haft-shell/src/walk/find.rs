@@ -11,17 +11,90 @@ use crate::syntax::Span;
 
 /// Predicates without an operand.
 const ALONE: &[&str] = &[
-    "(", ")", "!", ",", "-a", "-and", "-o", "-or", "-not", "-print", "-print0", "-prune", "-quit", "-ls", "-depth",
-    "-d", "-mount", "-xdev", "-empty", "-executable", "-readable", "-writable", "-true", "-false", "-daystart",
-    "-follow", "-ignore_readdir_race", "-noignore_readdir_race", "-noleaf", "-nouser", "-nogroup", "-warn",
-    "-nowarn", "-help", "--help", "-version", "--version", "-H", "-L", "-P",
+    "(",
+    ")",
+    "!",
+    ",",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "-not",
+    "-print",
+    "-print0",
+    "-prune",
+    "-quit",
+    "-ls",
+    "-depth",
+    "-d",
+    "-mount",
+    "-xdev",
+    "-empty",
+    "-executable",
+    "-readable",
+    "-writable",
+    "-true",
+    "-false",
+    "-daystart",
+    "-follow",
+    "-ignore_readdir_race",
+    "-noignore_readdir_race",
+    "-noleaf",
+    "-nouser",
+    "-nogroup",
+    "-warn",
+    "-nowarn",
+    "-help",
+    "--help",
+    "-version",
+    "--version",
+    "-H",
+    "-L",
+    "-P",
 ];
 /// Predicates with one operand that does no harm.
 const WITH_VALUE: &[&str] = &[
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type",
-    "-xtype", "-size", "-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-perm", "-user", "-group", "-uid",
-    "-gid", "-links", "-inum", "-maxdepth", "-mindepth", "-newer", "-anewer", "-cnewer", "-samefile", "-lname",
-    "-ilname", "-fstype", "-printf", "-used", "-context", "-newermt", "-newerct", "-newerat", "-D",
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-size",
+    "-mtime",
+    "-atime",
+    "-ctime",
+    "-mmin",
+    "-amin",
+    "-cmin",
+    "-perm",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-links",
+    "-inum",
+    "-maxdepth",
+    "-mindepth",
+    "-newer",
+    "-anewer",
+    "-cnewer",
+    "-samefile",
+    "-lname",
+    "-ilname",
+    "-fstype",
+    "-printf",
+    "-used",
+    "-context",
+    "-newermt",
+    "-newerct",
+    "-newerat",
+    "-D",
 ];
 
 impl Walk<'_> {
@@ -31,7 +104,10 @@ impl Walk<'_> {
         let is_expression = |word: &Field| {
             word.prefix().starts_with(['-', '(', '!']) || word.literal() == Some(",")
         };
-        let leading = words.iter().take_while(|word| matches!(word.literal(), Some("-H" | "-L" | "-P"))).count();
+        let leading = words
+            .iter()
+            .take_while(|word| matches!(word.literal(), Some("-H" | "-L" | "-P")))
+            .count();
         let words = words.get(leading..).unwrap_or_default();
         let count = words.iter().take_while(|word| !is_expression(word)).count();
         let (places, expression) = words.split_at(count);
@@ -52,7 +128,9 @@ impl Walk<'_> {
             rest = after;
             match word.literal() {
                 Some(name) if ALONE.contains(&name) || name.starts_with("-O") => {}
-                Some(name) if WITH_VALUE.contains(&name) => rest = after.get(1..).unwrap_or_default(),
+                Some(name) if WITH_VALUE.contains(&name) => {
+                    rest = after.get(1..).unwrap_or_default();
+                }
                 Some("-delete") => {
                     for place in places {
                         self.touch(Touch::Delete, place, Extent::Below, Certainty::Certain, span);

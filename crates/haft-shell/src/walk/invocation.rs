@@ -7,26 +7,69 @@ use super::state::below;
 use super::value::{Atom, Field};
 use crate::effect::{Action, Certainty, Extent, Settlement, Standing};
 use crate::programs::options::Line;
-use crate::programs::{Act, Program, awk, sed};
+use crate::programs::{Act, Program};
 use crate::syntax::Span;
 
 /// Modules of Python that do what their name says, and no more than `python` was allowed for.
 const MODULES: [&str; 22] = [
-    "pytest", "unittest", "json.tool", "venv", "black", "ruff", "mypy", "flake8", "isort", "coverage", "build",
-    "compileall", "py_compile", "tox", "nox", "pylint", "doctest", "pyflakes", "tabnanny", "sphinx", "mkdocs",
+    "pytest",
+    "unittest",
+    "json.tool",
+    "venv",
+    "black",
+    "ruff",
+    "mypy",
+    "flake8",
+    "isort",
+    "coverage",
+    "build",
+    "compileall",
+    "py_compile",
+    "tox",
+    "nox",
+    "pylint",
+    "doctest",
+    "pyflakes",
+    "tabnanny",
+    "sphinx",
+    "mkdocs",
     "pre_commit",
 ];
 
 /// What scripts of a project are called by everyone.
 const SCRIPTS: [&str; 22] = [
-    "build", "test", "tests", "lint", "start", "dev", "format", "fmt", "check", "typecheck", "types", "tsc",
-    "clean", "docs", "ci", "compile", "coverage", "e2e", "preview", "serve", "watch", "unit",
+    "build",
+    "test",
+    "tests",
+    "lint",
+    "start",
+    "dev",
+    "format",
+    "fmt",
+    "check",
+    "typecheck",
+    "types",
+    "tsc",
+    "clean",
+    "docs",
+    "ci",
+    "compile",
+    "coverage",
+    "e2e",
+    "preview",
+    "serve",
+    "watch",
+    "unit",
 ];
 
 impl Walk<'_> {
     /// Everything that a command line of a known program does.
     pub(super) fn invoked(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
         self.doubts(line, name, span);
+        let doubtful = matches!(program.operands.first(), Some((Act::Doubt, _)));
+        if doubtful && line.options.is_empty() && line.operands.is_empty() {
+            self.act(name, Act::Doubt, &Field::default(), span);
+        }
         let folders = self.state.cwd.clone();
         self.options(name, program, line, span);
         self.operands(name, program, line, span);
@@ -62,7 +105,8 @@ impl Walk<'_> {
                 span,
             ),
             Act::Patterns => self.read(value, span),
-            Act::Pair | Act::Pattern | Act::Attached | Act::InPlace | Act::Unset | Act::Replace => {}
+            Act::Pair | Act::Pattern | Act::Attached | Act::InPlace | Act::Unset | Act::Replace => {
+            }
             Act::Cwd | Act::Repository | Act::CommandList | Act::Split => {}
             _ => self.act(name, act, value, span),
         }
@@ -108,7 +152,10 @@ impl Walk<'_> {
             Act::Remotes => self.remote(value, span),
             Act::SedScript => self.sed_script(value, span),
             Act::Doubt => {
-                self.doubt(format!("`{name}` can run commands, and what it does is not worked out"), span);
+                self.doubt(
+                    format!("`{name}` can run commands, and what it does is not worked out"),
+                    span,
+                );
             }
             _ => {}
         }
@@ -116,7 +163,8 @@ impl Walk<'_> {
 
     fn edited(&mut self, value: &Field, span: Span) {
         let text = value.prefix();
-        let remote = text.split_once(':').filter(|(host, _)| !host.contains('/') && !host.is_empty());
+        let remote =
+            text.split_once(':').filter(|(host, _)| !host.contains('/') && !host.is_empty());
         if text.contains("://") {
             return self.address(value, span);
         }
@@ -151,7 +199,9 @@ impl Walk<'_> {
             operands = operands.get(..kept).unwrap_or_default();
         }
         let shape = program.operands.as_slice();
-        let last = shape.last().filter(|_| shape.len() > 1 && shape.iter().rev().skip(1).any(|(_, many)| *many));
+        let last = shape
+            .last()
+            .filter(|_| shape.len() > 1 && shape.iter().rev().skip(1).any(|(_, many)| *many));
         for (index, (act, many)) in shape.iter().enumerate() {
             match act {
                 Act::Value if pattern_given && !many => pattern_given = false,
@@ -206,9 +256,15 @@ impl Walk<'_> {
 
     /// git runs what the settings of a repository name: another folder may hold another one.
     pub(super) fn check_repository(&mut self, span: Span) {
-        let reason = "git would work in another folder, where another repository may name commands to run";
-        let elsewhere: Vec<_> =
-            self.state.cwd.iter().filter(|cwd| cwd.as_path() != self.setting.cwd).cloned().collect();
+        let reason =
+            "git would work in another folder, where another repository may name commands to run";
+        let elsewhere: Vec<_> = self
+            .state
+            .cwd
+            .iter()
+            .filter(|cwd| cwd.as_path() != self.setting.cwd)
+            .cloned()
+            .collect();
         if self.state.cwd.is_empty() {
             self.doubt(reason, span);
         }
@@ -246,7 +302,11 @@ impl Walk<'_> {
         match script.literal() {
             Some(name) if SCRIPTS.contains(&name.split([':', '-']).next().unwrap_or(name)) => {}
             Some(name) => {
-                self.note_run(&[Field::text(&format!("package.json#{name}"))], Standing::Asked, span);
+                self.note_run(
+                    &[Field::text(&format!("package.json#{name}"))],
+                    Standing::Asked,
+                    span,
+                );
             }
             None => self.doubt("which script of the project is run is not known", span),
         }
@@ -305,145 +365,11 @@ impl Walk<'_> {
             self.edited(value, span);
         }
     }
-
-    /// `NAME=value` before a command; what is left is the answer.
-    fn assignments<'f>(&mut self, name: &str, operands: &'f [Field], span: Span) -> &'f [Field] {
-        let mut rest = operands;
-        let for_make = matches!(name, "make" | "gmake" | "bmake" | "ninja" | "just" | "task");
-        while let Some((first, after)) = rest.split_first() {
-            let Some((variable, value)) = first.prefix().split_once('=') else {
-                if for_make && first.is_open() {
-                    self.doubt("what is made is not known", span);
-                }
-                if !for_make {
-                    return rest;
-                }
-                rest = after;
-                continue;
-            };
-            if for_make {
-                let switch = value.bytes().all(|byte| byte.is_ascii_digit())
-                    || matches!(value, "y" | "n" | "yes" | "no" | "true" | "false" | "debug" | "release");
-                if !switch || first.literal().is_none() {
-                    self.doubt(format!("the variable `{variable}` can change what is run"), span);
-                }
-            } else {
-                self.check_assigned(variable, true, span);
-            }
-            rest = after;
-        }
-        rest
-    }
-
-    /// The words of `env -S`.
-    fn split_words(&mut self, line: &Line, span: Span) -> Vec<Field> {
-        let mut words = Vec::new();
-        for (_, value) in line.options.iter().filter(|(act, _)| *act == Act::Split) {
-            match value.as_ref().and_then(Field::literal) {
-                Some(text) if !text.contains(['\\', '\'', '"', '$', '#']) => {
-                    words.extend(text.split_whitespace().map(Field::text));
-                }
-                _ => self.doubt("text is split into a command in a way that is not worked out", span),
-            }
-        }
-        let assigned = words.iter().take_while(|word| word.prefix().contains('=')).count();
-        for word in words.iter().take(assigned) {
-            let name = word.prefix().split('=').next().unwrap_or_default().to_owned();
-            self.check_assigned(&name, true, span);
-        }
-        words.split_off(assigned)
-    }
-
-    fn xargs(&mut self, line: &Line, span: Span) {
-        let mark = line.options.iter().find(|(act, _)| *act == Act::Replace);
-        let mut command = line.operands.clone();
-        let input = "what it reads";
-        match mark {
-            Some((_, mark)) => {
-                let mark = mark.as_ref().and_then(Field::literal).unwrap_or("{}").to_owned();
-                for word in &mut command {
-                    if word.shown().contains(&mark) || mark.is_empty() {
-                        *word = Field::unknown(&word.shown());
-                    }
-                }
-            }
-            None => command.push(Field::unknown_words(input)),
-        }
-        if line.operands.is_empty() {
-            command.insert(0, Field::text("echo"));
-        }
-        self.run(&command, Lookup::WithoutFunctions, span);
-    }
-
-    /// Commands that end in `;`, with `{}` for names of files: of `fd -x`.
-    fn command_list(&mut self, words: &[Field], span: Span) {
-        if words.is_empty() {
-            return;
-        }
-        for command in words.split(|word| word.literal() == Some(";")) {
-            let mut command: Vec<Field> = command.iter().map(with_names).collect();
-            command.push(Field::unknown_words("{}"));
-            self.run(&command, Lookup::WithoutFunctions, span);
-        }
-    }
-
-    fn sed(&mut self, line: &Line, span: Span) {
-        let mut operands = line.operands.as_slice();
-        if !line.has(Act::SedScript) && !line.has(Act::Script)
-            && let Some((script, rest)) = operands.split_first()
-        {
-            self.sed_script(script, span);
-            operands = rest;
-        }
-        for operand in operands {
-            if operand.literal() == Some("-") {
-                continue;
-            }
-            self.read(operand, span);
-            if line.has(Act::InPlace) {
-                self.write(operand, span);
-            }
-        }
-    }
-
-    fn sed_script(&mut self, script: &Field, span: Span) {
-        let Some(script) = script.literal() else {
-            return self.doubt("what `sed` is told to do is not known", span);
-        };
-        for deed in sed::deeds(script) {
-            match deed {
-                sed::Deed::Reads(file) => self.read(&Field::text(&file), span),
-                sed::Deed::Writes(file) => self.write(&Field::text(&file), span),
-                sed::Deed::Unclear => {
-                    self.doubt("a script for `sed` runs commands, or is not understood", span);
-                }
-            }
-        }
-    }
-
-    fn awk(&mut self, line: &Line, span: Span) {
-        let mut operands = line.operands.as_slice();
-        if !line.has(Act::Script)
-            && let Some((program, rest)) = operands.split_first()
-        {
-            if !program.literal().is_some_and(awk::is_plain) {
-                self.doubt("a program for `awk` may run commands or write files", span);
-            }
-            operands = rest;
-        }
-        for operand in operands {
-            let assignment = operand.literal().is_some_and(|text| {
-                text.split_once('=').is_some_and(|(name, _)| super::builtin::is_plain_name(name))
-            });
-            if !assignment && operand.literal() != Some("-") {
-                self.read(operand, span);
-            }
-        }
-    }
 }
 
 /// `word` with the names of files that are not known in place of `{}` and its kin.
 pub(super) fn with_names(word: &Field) -> Field {
-    let holds = word.atoms.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('{')));
+    let holds =
+        word.atoms.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('{')));
     if holds { Field::unknown(&word.shown()) } else { word.clone() }
 }

@@ -18,7 +18,13 @@ pub(super) enum Touch {
 
 /// Files that are no files: whoever has them open already has what is in them.
 const STREAMS: [&str; 8] = [
-    "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/urandom",
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
+    "/dev/zero",
+    "/dev/urandom",
     "/dev/random",
 ];
 
@@ -43,7 +49,18 @@ impl Walk<'_> {
             return;
         }
         let prefix = field.prefix();
-        if prefix.starts_with("/proc/") && !matches!(field.literal(), Some("/proc/cpuinfo" | "/proc/meminfo" | "/proc/loadavg" | "/proc/version" | "/proc/uptime")) {
+        if prefix.starts_with("/proc/")
+            && !matches!(
+                field.literal(),
+                Some(
+                    "/proc/cpuinfo"
+                        | "/proc/meminfo"
+                        | "/proc/loadavg"
+                        | "/proc/version"
+                        | "/proc/uptime"
+                )
+            )
+        {
             self.doubt("a path below `/proc` leads to other places", span);
         }
         for place in self.places(field, extent, span) {

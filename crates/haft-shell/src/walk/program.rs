@@ -30,11 +30,20 @@ impl Walk<'_> {
         self.note_run(&named, Standing::Mentioned, span);
     }
 
-    fn known_program(&mut self, name: &str, program: &'static Program, fields: &[Field], span: Span) {
+    fn known_program(
+        &mut self,
+        name: &str,
+        program: &'static Program,
+        fields: &[Field],
+        span: Span,
+    ) {
         let arguments = fields.get(1..).unwrap_or_default();
         let only_asks = matches!(arguments, [only] if matches!(only.literal(), Some("--version" | "--help" | "-V" | "-version")));
         if program.marks.doubt && !only_asks {
-            self.doubt(format!("`{name}` can run commands, and what it is told to do is not worked out"), span);
+            self.doubt(
+                format!("`{name}` can run commands, and what it is told to do is not worked out"),
+                span,
+            );
         }
         let arguments = if matches!(program.operands.first(), Some((Act::Archive, _))) {
             options::dashed(program, arguments)
@@ -51,9 +60,13 @@ impl Walk<'_> {
             return;
         }
         if program.marks.input && line.operands.is_empty() && !only_asks && !line.has(Act::Module) {
-            let asked = line.options.iter().all(|(act, _)| *act == Act::Flag) && !line.options.is_empty();
+            let asked =
+                line.options.iter().all(|(act, _)| *act == Act::Flag) && !line.options.is_empty();
             let informs = arguments.iter().all(|argument| {
-                matches!(argument.literal(), Some("-v" | "-V" | "-VV" | "-h" | "--version" | "--help"))
+                matches!(
+                    argument.literal(),
+                    Some("-v" | "-V" | "-VV" | "-h" | "--version" | "--help")
+                )
             });
             if !(asked && informs) {
                 self.doubt(format!("`{name}` runs what it reads from its input"), span);
@@ -86,7 +99,10 @@ impl Walk<'_> {
                 self.invoked(&key, program, &line, span);
             }
             None if program.marks.open => self.unknown_program(fields, span),
-            None => self.doubt(format!("`{command}` is not a known command of `{name}`, and may be an alias"), span),
+            None => self.doubt(
+                format!("`{command}` is not a known command of `{name}`, and may be an alias"),
+                span,
+            ),
         }
     }
 
@@ -119,7 +135,10 @@ impl Walk<'_> {
         let value = Field::text(text);
         if text.contains("://") {
             self.address(&value, span);
-        } else if text.contains(['/', '.']) && !is_stream(text) && !text.contains(char::is_whitespace) {
+        } else if text.contains(['/', '.'])
+            && !is_stream(text)
+            && !text.contains(char::is_whitespace)
+        {
             self.touch(Touch::Read, &value, Extent::Exact, Certainty::Possible, span);
         }
     }

@@ -21,7 +21,8 @@ pub(super) enum Lookup {
 
 impl Walk<'_> {
     pub(super) fn simple(&mut self, command: &Command, assignments: &[Assignment], words: &[Word]) {
-        let declares = words.first().and_then(Word::bare).is_some_and(|name| DECLARING.contains(&name));
+        let declares =
+            words.first().and_then(Word::bare).is_some_and(|name| DECLARING.contains(&name));
         let mut fields = Vec::new();
         for word in words {
             if has_array(word) && !declares {
@@ -158,7 +159,11 @@ impl Walk<'_> {
                 None => {}
             }
         }
-        if is_builtin(&name) { self.builtin(&name, fields, span) } else { self.program(&name, fields, span) }
+        if is_builtin(&name) {
+            self.builtin(&name, fields, span);
+        } else {
+            self.program(&name, fields, span);
+        }
     }
 }
 

@@ -78,7 +78,9 @@ impl Field {
     pub(crate) fn may_be_option(&self) -> bool {
         let open = matches!(self.atoms.first(), Some(Atom::Wild(_) | Atom::Unknown(_)));
         open || self.prefix().starts_with('-')
-            || (self.prefix().is_empty() && self.atoms.len() > 1 && self.atoms.get(1).is_some_and(|atom| !matches!(atom, Atom::Number(_))))
+            || (self.prefix().is_empty()
+                && self.atoms.len() > 1
+                && self.atoms.get(1).is_some_and(|atom| !matches!(atom, Atom::Number(_))))
     }
 
     /// Whether any part of it may be anything at all.

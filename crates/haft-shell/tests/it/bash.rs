@@ -11,7 +11,8 @@ use crate::scripts::{MARKERS, script};
 
 /// Real programs that scripts may use to run others.
 const WRAPPERS: [&str; 13] = [
-    "env", "nice", "timeout", "nohup", "xargs", "stdbuf", "find", "sh", "bash", "cat", "time", "script", "tr",
+    "env", "nice", "timeout", "nohup", "xargs", "stdbuf", "find", "sh", "bash", "cat", "time",
+    "script", "tr",
 ];
 
 /// A folder to run scripts in, with marker programs that write down their arguments.
@@ -91,7 +92,10 @@ fn names(analysis: &Analysis, command: &[String]) -> bool {
 }
 
 fn wanted() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "how many scripts are tried is said from outside")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how many scripts are tried is said from outside"
+    )]
     let asked = std::env::var("HAFT_SCRIPTS");
     asked.ok().and_then(|count| count.parse().ok()).unwrap_or(4_000)
 }
@@ -129,7 +133,9 @@ fn no_program_runs_that_was_not_named_or_doubted() {
                 for command in fresh.run(&script) {
                     if !names(&analysis, &command) {
                         let runs: Vec<_> = analysis.runs().map(|run| &run.text).collect();
-                        wrong.push(format!("seed {seed}: {command:?} is not among {runs:?}\n{script}\n"));
+                        wrong.push(format!(
+                            "seed {seed}: {command:?} is not among {runs:?}\n{script}\n"
+                        ));
                     }
                 }
             }
@@ -144,7 +150,12 @@ fn no_program_runs_that_was_not_named_or_doubted() {
         eprintln!("{count:6} doubted: {reason}");
     }
     eprintln!("{count} scripts, {proven} proven, {ran} programs ran, {} not named", wrong.len());
-    assert!(wrong.is_empty(), "{} of {ran}:\n{}", wrong.len(), wrong.iter().take(12).cloned().collect::<String>());
+    assert!(
+        wrong.is_empty(),
+        "{} of {ran}:\n{}",
+        wrong.len(),
+        wrong.iter().take(12).cloned().collect::<String>()
+    );
     assert!(proven * 10 >= count * 4, "only {proven} of {count} were proven");
     assert!(ran > proven, "only {ran} programs ran");
 }

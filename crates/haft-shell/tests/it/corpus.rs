@@ -77,7 +77,10 @@ fn a_secret_that_is_read_by_its_name_is_seen() {
     let (count, running) = unasked(&["secret-read"]);
     // What prints the environment, or all of a folder, is for the sandbox to stop.
     let left_to_the_sandbox = running.len();
-    eprintln!("secret-read: {left_to_the_sandbox} of {count} left to the sandbox\n{}", running.join("\n"));
+    eprintln!(
+        "secret-read: {left_to_the_sandbox} of {count} left to the sandbox\n{}",
+        running.join("\n")
+    );
     assert!(left_to_the_sandbox <= 8, "{}", running.join("\n"));
 }
 

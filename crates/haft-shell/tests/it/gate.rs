@@ -92,7 +92,9 @@ fn run_action(policy: &Policy, run: &Run, denied: &[String]) -> Action {
     // What is not known of the arguments may be just what is denied.
     let known = run.words.get(..run.known).unwrap_or_default().join(" ");
     let perhaps_denied = !run.is_known()
-        && denied.iter().any(|prefix| prefix.starts_with(&known) || known.starts_with(prefix.as_str()));
+        && denied
+            .iter()
+            .any(|prefix| prefix.starts_with(&known) || known.starts_with(prefix.as_str()));
     match (run.standing, action) {
         (_, Action::Deny) => Action::Deny,
         _ if perhaps_denied => Action::Ask,

@@ -45,8 +45,9 @@ fn damaged(chance: &mut Chance, text: &str) -> String {
     for _ in 0..=chance.below(2) {
         let at = chance.below(chars.len() + 1);
         let strange = [
-            "\\\n", "\\", "'", "\"", "`", "$", "(", ")", "{", "}", ";", "&", "|", "<", ">", "#", "\n", " ", "!", "=",
-            "[", "]", "$(", "<<", "((", "))", "~", "\t", "*", "$'", "${", "esac", " in ", "<<x\n", "&>", ";;", "\r",
+            "\\\n", "\\", "'", "\"", "`", "$", "(", ")", "{", "}", ";", "&", "|", "<", ">", "#",
+            "\n", " ", "!", "=", "[", "]", "$(", "<<", "((", "))", "~", "\t", "*", "$'", "${",
+            "esac", " in ", "<<x\n", "&>", ";;", "\r",
         ];
         match chance.below(3) {
             0 if at < chars.len() => {
@@ -78,7 +79,17 @@ fn list(chance: &mut Chance, depth: usize) -> String {
     let mut text = String::new();
     for index in 0..count {
         if index > 0 {
-            text.push_str(chance.pick(&["; ", "\n", " && ", " || ", " | ", " & ", ";\n", " |& ", "\n\n# note )\n"]));
+            text.push_str(chance.pick(&[
+                "; ",
+                "\n",
+                " && ",
+                " || ",
+                " | ",
+                " & ",
+                ";\n",
+                " |& ",
+                "\n\n# note )\n",
+            ]));
         }
         text.push_str(&command(chance, depth));
     }
@@ -93,14 +104,29 @@ fn command(chance: &mut Chance, depth: usize) -> String {
     match chance.below(36) {
         0 => format!("{{ {}; }}", list(chance, inner)),
         1 => format!("( {} )", list(chance, inner)),
-        2 => format!("if {}; then {}; else {}; fi", list(chance, inner), list(chance, inner), list(chance, inner)),
+        2 => format!(
+            "if {}; then {}; else {}; fi",
+            list(chance, inner),
+            list(chance, inner),
+            list(chance, inner)
+        ),
         3 => format!("while beta; do {}; break; done", list(chance, inner)),
         4 => format!("until alpha; do {}; break; done", list(chance, inner)),
         5 => {
             let name = chance.pick(&["x", "y", "f"]);
-            format!("for {name} in {} {}; do {}; done", word(chance, inner), word(chance, inner), list(chance, inner))
+            format!(
+                "for {name} in {} {}; do {}; done",
+                word(chance, inner),
+                word(chance, inner),
+                list(chance, inner)
+            )
         }
-        6 => format!("case {} in a|alpha) {};; (*) {};; esac", word(chance, inner), list(chance, inner), list(chance, inner)),
+        6 => format!(
+            "case {} in a|alpha) {};; (*) {};; esac",
+            word(chance, inner),
+            list(chance, inner),
+            list(chance, inner)
+        ),
         7 => {
             let name = chance.pick(&["f", "g", "alpha"]);
             format!("{name}() {{ {}; }}; {name} {}", list(chance, inner), word(chance, inner))
@@ -108,10 +134,21 @@ fn command(chance: &mut Chance, depth: usize) -> String {
         8 => format!("! {}", command(chance, inner)),
         9 => format!("time {}", command(chance, inner)),
         10 => format!("[[ {} == {} ]]", word(chance, inner), word(chance, inner)),
-        11 => format!("[[ -n {} && 1 -lt {} ]]", word(chance, inner), chance.pick(&["2", "$x", "y", "$((1+1))", "'a[$(canary)]'"])),
+        11 => format!(
+            "[[ -n {} && 1 -lt {} ]]",
+            word(chance, inner),
+            chance.pick(&["2", "$x", "y", "$((1+1))", "'a[$(canary)]'"])
+        ),
         12 => format!("(( {} ))", arithmetic(chance, inner)),
         13 => format!("for ((i=0;i<2;i++)); do {}; done", list(chance, inner)),
-        14 => format!("{} <<{}\n{}\n{}\n{}", simple(chance, inner), "EOF", document(chance, inner), "EOF", simple(chance, 0)),
+        14 => format!(
+            "{} <<{}\n{}\n{}\n{}",
+            simple(chance, inner),
+            "EOF",
+            document(chance, inner),
+            "EOF",
+            simple(chance, 0)
+        ),
         15 => format!("{} <<'EOF'\n$(canary) `canary`\nEOF\n:", simple(chance, inner)),
         16 => format!("cat <<-EOF\n\t{}\n\tEOF\n{}", document(chance, inner), simple(chance, 0)),
         17 => assignment(chance, inner),
@@ -124,7 +161,11 @@ fn command(chance: &mut Chance, depth: usize) -> String {
         24 => format!("{} > >({})", simple(chance, 0), list(chance, 0)),
         25 => format!("coproc {{ {}; }}", list(chance, 0)),
         26 => format!("function g {{ {}; }}; g", list(chance, inner)),
-        27 => format!("x={}; {} $x", plain_word(chance), chance.pick(&["$x", "\"$x\"", "eval", "alpha", "${x}", "$x$y"])),
+        27 => format!(
+            "x={}; {} $x",
+            plain_word(chance),
+            chance.pick(&["$x", "\"$x\"", "eval", "alpha", "${x}", "$x$y"])
+        ),
         _ => simple(chance, inner),
     }
 }
@@ -151,9 +192,29 @@ fn builtin(chance: &mut Chance, depth: usize) -> String {
 
 fn wrapper(chance: &mut Chance) -> &'static str {
     chance.pick(&[
-        "env", "env FOO=1", "env -i", "env -u X", "nice", "nice -n 5", "timeout 5", "timeout -k 1 5", "nohup", "command",
-        "builtin", "command --", "exec", "xargs", "xargs -n 1", "stdbuf -o0", "env -S", "find . -maxdepth 0 -exec",
-        "time -p", "!", "command -v", "env --", "timeout --signal=KILL 5",
+        "env",
+        "env FOO=1",
+        "env -i",
+        "env -u X",
+        "nice",
+        "nice -n 5",
+        "timeout 5",
+        "timeout -k 1 5",
+        "nohup",
+        "command",
+        "builtin",
+        "command --",
+        "exec",
+        "xargs",
+        "xargs -n 1",
+        "stdbuf -o0",
+        "env -S",
+        "find . -maxdepth 0 -exec",
+        "time -p",
+        "!",
+        "command -v",
+        "env --",
+        "timeout --signal=KILL 5",
     ])
 }
 
@@ -170,13 +231,25 @@ fn plain(chance: &mut Chance) -> String {
 }
 
 fn plain_word(chance: &mut Chance) -> &'static str {
-    chance.pick(&["alpha", "beta", "'gamma x'", "\"delta\"", "1", "a", "'a b'", "''", "'*'", "'$(canary)'"])
+    chance.pick(&[
+        "alpha",
+        "beta",
+        "'gamma x'",
+        "\"delta\"",
+        "1",
+        "a",
+        "'a b'",
+        "''",
+        "'*'",
+        "'$(canary)'",
+    ])
 }
 
 fn assignment(chance: &mut Chance, depth: usize) -> String {
     let name = chance.pick(&["x", "y", "a[0]", "x+", "f"]);
     match chance.below(5) {
-        0 => format!("{name}=({} {})", word(chance, depth), word(chance, depth)).replace("a[0]=(", "a=("),
+        0 => format!("{name}=({} {})", word(chance, depth), word(chance, depth))
+            .replace("a[0]=(", "a=("),
         1 => format!("{name}={} {}", word(chance, depth), simple(chance, 0)),
         _ => format!("{name}={}", word(chance, depth)),
     }
@@ -246,7 +319,16 @@ fn simple(chance: &mut Chance, depth: usize) -> String {
     }
     if chance.below(6) == 0 {
         text.push_str(chance.pick(&[
-            " >out", " 2>&1", " >>out", " <<<x", " <<< \"$(canary)\"", " >|out", " 2>out", " &>out", " <>out", " {v}>out",
+            " >out",
+            " 2>&1",
+            " >>out",
+            " <<<x",
+            " <<< \"$(canary)\"",
+            " >|out",
+            " 2>out",
+            " &>out",
+            " <>out",
+            " {v}>out",
             " > \"$(canary; echo out)\"",
         ]));
     }
@@ -270,17 +352,39 @@ fn word(chance: &mut Chance, depth: usize) -> String {
         11 => "\"$x\"".to_owned(),
         12 => "${x}".to_owned(),
         13 => "${#x}".to_owned(),
-        14 => chance.pick(&["${x@P}", "${!x}", "${x%a}", "${x//a/b}", "${x:0:1}", "${a[0]}", "${a[@]}", "\"${x#*a}\""]).to_owned(),
+        14 => chance
+            .pick(&[
+                "${x@P}",
+                "${!x}",
+                "${x%a}",
+                "${x//a/b}",
+                "${x:0:1}",
+                "${a[0]}",
+                "${a[@]}",
+                "\"${x#*a}\"",
+            ])
+            .to_owned(),
         15 => "'single $(canary)'".to_owned(),
         16 => "\"double \\$(canary) \\\" x\"".to_owned(),
         17 => "$'ansi\\n\\'x'".to_owned(),
-        18 => chance.pick(&["*", "a*b", "?", "[a-c]x", "~", "~/x", "-n", "--", "#x", "a#b", "=", "a=b", "!", "{", "}", "{}"]).to_owned(),
-        19 => chance.pick(&["\\;", "\\$x", "\\`", "\\\\", "a\\ b", "\\\"", "\\#", "\\\n"]).to_owned(),
+        18 => chance
+            .pick(&[
+                "*", "a*b", "?", "[a-c]x", "~", "~/x", "-n", "--", "#x", "a#b", "=", "a=b", "!",
+                "{", "}", "{}",
+            ])
+            .to_owned(),
+        19 => {
+            chance.pick(&["\\;", "\\$x", "\\`", "\\\\", "a\\ b", "\\\"", "\\#", "\\\n"]).to_owned()
+        }
         20 if nested => format!("$( ( {} ) )", list(chance, depth - 1)),
         21 => "$(case x in x) gamma;; esac)".to_owned(),
         22 => "$(# note )\ndelta)".to_owned(),
         23 if nested => format!("$(cat <<E\n{}\nE\n)", document(chance, depth - 1)),
-        24 => chance.pick(&["if", "then", "done", "fi", "in", "time", "function", "[[", "do"]).to_owned(),
-        _ => chance.pick(&["a", "b", "1", "word", "x.y", "alpha", "0", "''", "\"\"", "'a b'"]).to_owned(),
+        24 => chance
+            .pick(&["if", "then", "done", "fi", "in", "time", "function", "[[", "do"])
+            .to_owned(),
+        _ => chance
+            .pick(&["a", "b", "1", "word", "x.y", "alpha", "0", "''", "\"\"", "'a b'"])
+            .to_owned(),
     }
 }
