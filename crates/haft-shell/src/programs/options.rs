@@ -19,6 +19,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Whether an option says what is to be run.
+    pub(crate) fn is_told(&self) -> bool {
+        [Act::Code, Act::Module, Act::Script, Act::Shell].iter().any(|act| self.has(*act))
+    }
+
     pub(crate) fn has(&self, act: Act) -> bool {
         self.options.iter().any(|(found, _)| *found == act)
     }

@@ -6,6 +6,8 @@ use crate::syntax::{Change, Parameter, Piece, Span, Word};
 
 /// How many words braces may make.
 const MOST_BRACES: usize = 256;
+/// How long a word with braces may be.
+const MOST_BRACED: usize = 1_024;
 
 /// Words in the making.
 #[derive(Default)]
@@ -295,7 +297,8 @@ fn braces(word: &Word) -> Braces {
         }
         runs.extend(text.chars().map(|character| (character, *quoted)));
     }
-    if has("..") {
+    let count = |wanted: char| bare.chars().filter(|character| *character == wanted).count();
+    if runs.len() > MOST_BRACED || has("..") || count('{') != count('}') {
         return Braces::Unclear;
     }
     let mut waiting = vec![runs];

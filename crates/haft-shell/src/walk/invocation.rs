@@ -62,6 +62,9 @@ const SCRIPTS: [&str; 22] = [
     "unit",
 ];
 
+/// What shells that are not bash read in another way.
+const BASH_ONLY: [&str; 6] = ["$'", "$\"", "&>", "<<<", "((", "[["];
+
 impl Walk<'_> {
     /// Everything that a command line of a known program does.
     pub(super) fn invoked(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
@@ -136,7 +139,7 @@ impl Walk<'_> {
             Act::Code => self.doubt(format!("`{name}` runs code that is not worked out"), span),
             Act::Module => self.module(value, span),
             Act::Name => self.project_script(value, span),
-            Act::Shell | Act::Program => self.shell(value, span),
+            Act::Shell | Act::Program => self.shell("sh", value, span),
             Act::Connect => match value.literal() {
                 Some(host) => {
                     let host = host.rsplit('@').next().unwrap_or(host);
@@ -190,7 +193,7 @@ impl Walk<'_> {
         }
         if line.has(Act::ShellWords) {
             if let Some(script) = operands.first() {
-                self.shell(script, span);
+                self.shell(name, script, span);
             }
             return;
         }
@@ -273,15 +276,29 @@ impl Walk<'_> {
         }
     }
 
-    fn shell(&mut self, script: &Field, span: Span) {
+    /// Runs a script in a new shell. Other shells read some things in other ways than bash.
+    fn shell(&mut self, shell: &str, script: &Field, span: Span) {
+        let plain = matches!(shell, "sh" | "dash" | "ash");
+        if !plain && !matches!(shell, "bash" | "rbash") {
+            self.doubt(format!("a script for `{shell}` is not worked out"), span);
+        }
         match script.literal() {
             Some(text) => {
+                if plain && BASH_ONLY.iter().any(|form| text.contains(form)) {
+                    self.doubt(
+                        format!("`{shell}` may read the script in another way than bash"),
+                        span,
+                    );
+                }
                 let text = text.to_owned();
                 self.apart(|walk| {
                     walk.state.functions.clear();
-                    // Variables that were handed over may have any of their values.
-                    walk.state.variables.retain(|name, _| name == "HOME");
-                    walk.state.any_variable = true;
+                    // Variables may have been handed over, or not.
+                    for (name, value) in &mut walk.state.variables {
+                        if name != "HOME" {
+                            *value = Field::unknown(&format!("${name}"));
+                        }
+                    }
                     walk.state.own_separators = false;
                     walk.inner_script(&text, span);
                 });

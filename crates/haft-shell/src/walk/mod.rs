@@ -27,6 +27,8 @@ use crate::syntax::{self, Span};
 
 /// How many commands are looked at before the script counts as too much.
 const MOST_STEPS: usize = 20_000;
+/// How many variables are followed.
+const MOST_VARIABLES: usize = 64;
 /// How long an excerpt may be, in characters.
 const EXCERPT: usize = 120;
 /// How many values of a loop's variable are gone through one by one.
@@ -149,7 +151,9 @@ impl Walk<'_> {
 
     /// Notes that a variable gets a value.
     pub(super) fn assign(&mut self, name: &str, value: Field) {
-        let value = if value.many { Field::unknown(&value.shown()) } else { value };
+        // A value that is made of itself doubles each time.
+        let followed = !value.many && value.is_short() && !value.is_wholly_unknown();
+        let value = if followed { value } else { Field::unknown(&format!("${name}")) };
         let noted = match self.set.get(name) {
             Some(Some(before)) => Some(before.joined(&value, name)),
             Some(None) => None,
@@ -160,7 +164,15 @@ impl Walk<'_> {
             self.set.insert(SEPARATORS.to_owned(), None);
             self.state.own_separators = true;
         }
+        if self.state.any_variable {
+            self.state.variables.remove(name);
+            return;
+        }
         self.state.variables.insert(name.to_owned(), value);
+        if self.state.variables.len() > MOST_VARIABLES {
+            self.doubt("the script sets too many variables to be followed", Span::default());
+            self.assign_any();
+        }
     }
 
     /// Notes that any variable may have been set.

@@ -7,6 +7,9 @@ use crate::effect::{Action, Certainty, Extent, Standing};
 use crate::programs::{self, Act, Program, options};
 use crate::syntax::Span;
 
+/// How many words of an unknown program may each be the name of another one.
+const MOST_TAILS: usize = 6;
+
 impl Walk<'_> {
     /// Runs the program `name` with the words `fields`, of which it is the first.
     pub(super) fn program(&mut self, name: &str, fields: &[Field], span: Span) {
@@ -59,7 +62,7 @@ impl Walk<'_> {
             self.state.cwd = folders;
             return;
         }
-        if program.marks.input && line.operands.is_empty() && !only_asks && !line.has(Act::Module) {
+        if program.marks.input && line.operands.is_empty() && !only_asks && !line.is_told() {
             let asked =
                 line.options.iter().all(|(act, _)| *act == Act::Flag) && !line.options.is_empty();
             let informs = arguments.iter().all(|argument| {
@@ -114,6 +117,16 @@ impl Walk<'_> {
 
     /// Of a program that is not in the table, only what looks like a path or an address is seen.
     fn unknown_program(&mut self, fields: &[Field], span: Span) {
+        // It may run what follows its name, so rules that deny that count.
+        for at in 1..fields.len().min(MOST_TAILS) {
+            let tail = fields.get(at..).unwrap_or_default();
+            let named = tail.first().and_then(Field::literal).is_some_and(|name| {
+                name.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
+            });
+            if named {
+                self.note_run(tail, Standing::Mentioned, span);
+            }
+        }
         for field in fields.iter().skip(1) {
             let Some(text) = field.literal() else {
                 continue;

@@ -1,5 +1,8 @@
 //! What is known of a word's text once the shell has expanded it.
 
+/// How long a value may be, in bytes.
+const LONGEST: usize = 4 * 1024;
+
 /// A part of an expanded word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Atom {
@@ -35,9 +38,20 @@ impl Field {
         Self { many: true, ..Self::unknown(shown) }
     }
 
+    /// Whether nothing of it is certain.
+    pub(crate) fn is_wholly_unknown(&self) -> bool {
+        matches!(self.atoms.as_slice(), [Atom::Unknown(_)])
+    }
+
+    /// Whether it is short enough to be kept in mind.
+    pub(crate) fn is_short(&self) -> bool {
+        self.atoms.iter().map(|atom| atom.shown().len()).sum::<usize>() <= LONGEST
+    }
+
     pub(crate) fn push(&mut self, atom: Atom) {
         match (self.atoms.last_mut(), atom) {
             (Some(Atom::Text(before)), Atom::Text(text)) => before.push_str(&text),
+            (Some(Atom::Unknown(before)), Atom::Unknown(shown)) => before.push_str(&shown),
             (_, atom) => self.atoms.push(atom),
         }
     }

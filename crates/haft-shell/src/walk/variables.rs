@@ -6,6 +6,7 @@ use crate::syntax::Span;
 /// Names that the environment may already hand to programs. `*` stands for anything.
 const INHERITED: &[&str] = &[
     "PATH",
+    "IFS",
     "HOME",
     "SHELL",
     "ENV",
