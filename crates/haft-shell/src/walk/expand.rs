@@ -114,7 +114,8 @@ impl Walk<'_> {
             }
             Piece::Process(list) => {
                 self.apart(|walk| walk.list(list));
-                field.push(Atom::Text("/dev/fd/63".to_owned()));
+                field.push(Atom::Text("/dev/fd/".to_owned()));
+                field.push(Atom::Number("63".to_owned()));
             }
             Piece::Array(words) => {
                 for word in words {

@@ -315,7 +315,7 @@ impl Walk<'_> {
         }
     }
 
-    fn project_script(&mut self, script: &Field, span: Span) {
+    pub(super) fn project_script(&mut self, script: &Field, span: Span) {
         match script.literal() {
             Some(name) if SCRIPTS.contains(&name.split([':', '-']).next().unwrap_or(name)) => {}
             Some(name) => {

@@ -49,6 +49,9 @@ impl Walk<'_> {
             return;
         }
         let prefix = field.prefix();
+        if prefix.starts_with("/dev/fd/") && !field.is_open() {
+            return;
+        }
         if prefix.starts_with("/proc/")
             && !matches!(
                 field.literal(),

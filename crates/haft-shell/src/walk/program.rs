@@ -101,6 +101,8 @@ impl Walk<'_> {
                 let line = options::read(program, rest);
                 self.invoked(&key, program, &line, span);
             }
+            // What these do not know as a command of their own is a script of the project.
+            None if matches!(name, "npm" | "pnpm" | "yarn") => self.project_script(first, span),
             None if program.marks.open => self.unknown_program(fields, span),
             None => self.doubt(
                 format!("`{command}` is not a known command of `{name}`, and may be an alias"),

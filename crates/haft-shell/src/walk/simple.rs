@@ -147,6 +147,9 @@ impl Walk<'_> {
             self.doubt("the name of a command is not certain before it runs", span);
             return;
         };
+        if name.starts_with('-') {
+            self.doubt("an option stands where the name of a command is expected", span);
+        }
         if lookup == Lookup::All {
             match self.state.functions.get(&name).cloned() {
                 Some(Function::Body(body)) => {
