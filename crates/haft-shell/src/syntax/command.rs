@@ -39,6 +39,18 @@ impl Reader {
         Ok(list)
     }
 
+    /// A list that is substituted, and the `)` after it.
+    ///
+    /// bash writes it out again before it runs it, and loses what stands beside here-documents.
+    pub(super) fn substituted(&mut self) -> Result<List, Fault> {
+        let before = self.documents;
+        let list = self.enclosed()?;
+        if self.documents > before && !is_one_pipeline(&list) {
+            return self.fault("a here-document stands beside other commands in a substitution");
+        }
+        Ok(list)
+    }
+
     /// A list and the `)` after it.
     pub(super) fn enclosed(&mut self) -> Result<List, Fault> {
         let start = self.pos;
@@ -250,4 +262,13 @@ impl Reader {
         let word = self.word(Ends::Operator, false)?;
         if word.pieces.is_empty() { self.fault("a word is expected here") } else { Ok(word) }
     }
+}
+
+/// Whether a list is nothing but simple commands joined by `|`.
+fn is_one_pipeline(list: &List) -> bool {
+    let [AndOr { first, rest, background: false }] = list.as_slice() else {
+        return false;
+    };
+    rest.is_empty()
+        && first.commands.iter().all(|command| matches!(command.kind, Kind::Simple { .. }))
 }

@@ -17,6 +17,8 @@ pub(super) struct Reader {
     fixed: Option<Span>,
     /// Here-documents whose bodies begin after the next line end.
     pub(super) awaited: Vec<Awaited>,
+    /// How many here-documents have been read.
+    pub(super) documents: usize,
 }
 
 /// A here-document that has been announced.
@@ -53,7 +55,7 @@ fn is_invisible(character: char) -> bool {
 impl Reader {
     pub(super) fn new(text: &str) -> Self {
         let chars = text.chars().collect();
-        Self { chars, pos: 0, depth: 0, fixed: None, awaited: Vec::new() }
+        Self { chars, pos: 0, depth: 0, fixed: None, awaited: Vec::new(), documents: 0 }
     }
 
     /// A reader for the text inside backquotes at `span` of this one.

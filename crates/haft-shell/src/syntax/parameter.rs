@@ -27,7 +27,7 @@ impl Reader {
             }
             Some('(') => {
                 self.bump();
-                let list = self.enclosed()?;
+                let list = self.substituted()?;
                 Ok(Piece::Substitution { list, quoted })
             }
             Some('{') => {

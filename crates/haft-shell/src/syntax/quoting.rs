@@ -143,6 +143,8 @@ impl Reader {
                         self.pos += 1;
                         text.push(next);
                     }
+                    // bash joins lines here even between single quotes.
+                    Some('\n') => return self.fault("lines are joined inside of backquotes"),
                     Some('"') if quoted => {
                         self.pos += 1;
                         text.push('"');
@@ -177,6 +179,7 @@ impl Reader {
             pieces.push(Piece::Text { text, quoted: true });
         }
         self.pos = end;
+        self.documents += 1;
         // It is announced once and read once, so the cell is empty.
         let _already_read = awaited.body.set(Word { pieces, span: self.span_from(start) });
         Ok(())

@@ -35,7 +35,7 @@ impl Reader {
                     }
                     self.bump();
                     self.bump();
-                    let list = self.enclosed()?;
+                    let list = self.substituted()?;
                     pieces.push(Piece::Process(list));
                 }
                 '(' if ends == Ends::OuterOperator => {

@@ -39,6 +39,10 @@ impl Walk<'_> {
             self.doubt(REASON, span);
             return;
         }
+        if !is_sure(text) {
+            // Where it fails, bash goes on with the next line, and what follows here is not done.
+            self.assign_any();
+        }
         let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let mut rest = text;
         while let Some(at) = rest.find(|character: char| is_name(character)) {
@@ -84,4 +88,62 @@ impl Walk<'_> {
         self.append(&mut field, piece, span);
         field
     }
+}
+
+/// Whether arithmetic can be evaluated without a fault: numbers and names with plain operators between.
+fn is_sure(text: &str) -> bool {
+    let mut rest = text.trim();
+    let (mut open, mut after_operand, mut after_name) = (0_usize, false, false);
+    while let Some(first) = rest.chars().next() {
+        let word =
+            rest.find(|end: char| !end.is_ascii_alphanumeric() && end != '_').unwrap_or(rest.len());
+        let length = match first {
+            ' ' | '\t' | '\n' => 1,
+            '(' if !after_operand => {
+                open += 1;
+                1
+            }
+            ')' if after_operand && open > 0 => {
+                open -= 1;
+                after_name = false;
+                1
+            }
+            '-' | '+' | '!' | '~' if !after_operand => 1,
+            _ if word > 0 && !after_operand => {
+                let number = first.is_ascii_digit();
+                let (digits, _) = rest.split_at(word);
+                if number
+                    && (word > 18
+                        || (word > 1 && first == '0')
+                        || !digits.bytes().all(|byte| byte.is_ascii_digit()))
+                {
+                    return false;
+                }
+                after_operand = true;
+                after_name = !number;
+                word
+            }
+            _ if after_operand => {
+                let operators = [
+                    "++", "--", "&&", "||", "<=", ">=", "==", "!=", "+=", "-=", "=", "<", ">", "+",
+                    "-", "*", "&", "|", "^",
+                ];
+                let Some(operator) =
+                    operators.into_iter().find(|operator| rest.starts_with(operator))
+                else {
+                    return false;
+                };
+                let assigns = matches!(operator, "++" | "--" | "=" | "+=" | "-=");
+                if assigns && !after_name {
+                    return false;
+                }
+                after_operand = matches!(operator, "++" | "--");
+                after_name = false;
+                operator.len()
+            }
+            _ => return false,
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    open == 0 && (after_operand || text.trim().is_empty())
 }

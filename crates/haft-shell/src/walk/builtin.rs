@@ -73,9 +73,8 @@ const SET_NAMES: [&str; 12] = [
     "functrace",
     "pipefail",
 ];
-const SHOPT_NAMES: [&str; 9] = [
+const SHOPT_NAMES: [&str; 8] = [
     "nullglob",
-    "failglob",
     "dotglob",
     "globstar",
     "nocaseglob",

@@ -9,6 +9,7 @@ impl Walk<'_> {
     pub(super) fn declare(&mut self, builtin: &str, operands: &[Field], span: Span) {
         let mut exports = builtin == "export";
         let (mut numeric, mut lists) = (false, false);
+        let mut fixed = builtin == "readonly";
         for operand in operands {
             let text = operand.prefix().to_owned();
             if text.starts_with(['-', '+']) && text.len() > 1 {
@@ -18,6 +19,7 @@ impl Walk<'_> {
                 };
                 exports |= letters.contains('x');
                 numeric |= letters.contains('i');
+                fixed |= letters.contains('r');
                 lists |= letters.contains(['a', 'A']);
                 if letters.contains('n') && builtin != "export" {
                     self.doubt("a variable is made to stand for another one", span);
@@ -28,6 +30,10 @@ impl Walk<'_> {
                 continue;
             }
             self.declared(operand, exports, numeric, lists, span);
+        }
+        if fixed {
+            // From now on setting them fails, so what they hold is no longer followed.
+            self.assign_any();
         }
     }
 

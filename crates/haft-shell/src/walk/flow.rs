@@ -80,8 +80,9 @@ impl Walk<'_> {
             }
             return;
         }
-        let redirected = !matches!(command.kind, Kind::Simple { .. });
-        if redirected {
+        let compound = !matches!(command.kind, Kind::Simple { .. });
+        let before = (!command.redirections.is_empty()).then(|| self.state.clone());
+        if compound {
             self.redirections(&command.redirections);
         }
         match &command.kind {
@@ -118,8 +119,13 @@ impl Walk<'_> {
                 }
             }
         }
-        if redirected {
+        if compound {
             self.failed = None;
+        }
+        // A redirection that fails keeps the command from running at all.
+        if let Some(before) = before {
+            let failed = self.failed.take().unwrap_or_else(|| self.state.clone());
+            self.failed = Some(failed.join(before));
         }
     }
 
@@ -257,7 +263,13 @@ impl Walk<'_> {
             return;
         }
         self.calls.push(name.to_owned());
+        let outer = std::mem::take(&mut self.set);
         self.deeper(span, |walk| walk.command(body));
+        let mut set = std::mem::replace(&mut self.set, outer);
+        // It may have returned anywhere, and what was local is gone.
+        set.values_mut().for_each(|value| *value = None);
+        self.forget(&set);
+        self.set.extend(set);
         self.calls.pop();
         self.failed = None;
     }

@@ -152,7 +152,10 @@ impl Walk<'_> {
     /// Notes that a variable gets a value.
     pub(super) fn assign(&mut self, name: &str, value: Field) {
         // A value that is made of itself doubles each time.
-        let followed = !value.many && value.is_short() && !value.is_wholly_unknown();
+        let followed = !SELF_WILLED.contains(&name)
+            && !value.many
+            && value.is_short()
+            && !value.is_wholly_unknown();
         let value = if followed { value } else { Field::unknown(&format!("${name}")) };
         let noted = match self.set.get(name) {
             Some(Some(before)) => Some(before.joined(&value, name)),
@@ -260,6 +263,26 @@ impl Walk<'_> {
         self.source.ends.partition_point(|end| *end < span.start) + 1
     }
 }
+
+/// Variables that do not keep what they are given.
+const SELF_WILLED: [&str; 16] = [
+    "_",
+    "UID",
+    "EUID",
+    "PPID",
+    "BASHPID",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "GROUPS",
+    "FUNCNAME",
+    "DIRSTACK",
+    "HISTCMD",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "COMP_WORDBREAKS",
+];
 
 /// Names in [`Walk::set`] that are no variables.
 const CWD: &str = "folder/";

@@ -115,6 +115,14 @@ fn backquotes_are_seen_wherever_they_stand() {
 }
 
 #[test]
+fn here_documents_in_a_substitution_stand_alone() {
+    // bash 5.2 loses the `;` between the two commands that follow.
+    asks("echo *", &["echo <(echo a <<E\nE\necho b;\necho c)"]);
+    runs("git *", &["git commit -m \"$(git log <<'E'\nmessage; with (all) 'kinds'\nE\n)\""]);
+    asks("echo *", &["echo `echo 'a\\\nb'`"]);
+}
+
+#[test]
 fn a_carriage_return_separates_nothing() {
     asks("echo *", &["echo hi\rcanary", "echo\rhi"]);
 }
@@ -537,6 +545,39 @@ fn functions_and_aliases_that_shadow_are_followed() {
     asks("ls *", &["f() { f; ls; }; f", "command_not_found_handle() { canary; }; ls"]);
     // `command` and other programs do not see functions.
     asks("ls *", &["canary() { ls; }; command canary", "canary() { ls; }; env canary"]);
+}
+
+#[test]
+fn a_variable_that_was_not_set_after_all_is_not_relied_on() {
+    asks(
+        "ls *",
+        &[
+            "x=canary; x=ls > /nonexistent/f; $x",
+            "x=canary; { x=ls; } > /nonexistent/f; $x",
+            "x=canary; export x=ls > /nonexistent/f; $x",
+            "readonly x=canary\nx=ls\n$x",
+            "_=ls; : canary; $_",
+            "x=canary\ny=$((1/0)) x=ls\n$x",
+            "x=canary\ny=$((08)) x=ls\n$x",
+            "x=canary; false && x=ls; $x",
+            "x=canary; if false; then x=ls; fi; $x",
+            "x=canary; while false; do x=ls; done; $x",
+            "x=canary; (x=ls); $x",
+            "x=canary; x=ls & $x",
+            "x=canary; x=ls | :; $x",
+            "x=canary; f() { local x=ls; }; f; $x",
+            "x=ls; f() { x=canary; return; x=ls; }; f; $x",
+            "x=ls; for i in 1; do x=canary; break; x=ls; done; $x",
+            "x=canary; case a in b) x=ls;; esac; $x",
+            "x=ls; for x in canary; do $x; done",
+            "x=ls; read x <<< canary; $x",
+            "x=ls; printf -v x canary; $x",
+            "x=ls; unset x; $x y",
+            "x=ls; : ${x:=canary}; $x",
+            "x=ls; x=canary eval '$x'",
+        ],
+    );
+    runs("ls *", &["x=ls; $x", "x=ls; $x -l $x", "x=ls && $x"]);
 }
 
 #[test]
