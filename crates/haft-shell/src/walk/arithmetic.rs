@@ -1,0 +1,149 @@
+//! Arithmetic, which evaluates the text of variables, and so can run what it holds.
+
+use super::Walk;
+use super::value::{Atom, Field};
+use crate::syntax::{Piece, Span};
+
+const REASON: &str =
+    "arithmetic evaluates text that is not known to be a number, which can run commands";
+
+impl Walk<'_> {
+    /// Walks arithmetic that is written as such.
+    pub(super) fn arithmetic(&mut self, pieces: &[Piece], span: Span) {
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text { text: plain, .. } => text.push_str(plain),
+                Piece::Arithmetic(inner) => {
+                    self.arithmetic(inner, span);
+                    text.push('0');
+                }
+                other => {
+                    let value = self.quoted_piece(other, span);
+                    if !value.is_number() {
+                        self.doubt(REASON, span);
+                    }
+                    text.push('0');
+                }
+            }
+        }
+        self.arithmetic_text(&text, span);
+    }
+
+    /// Checks arithmetic whose text is known: names in it must stand for numbers.
+    pub(super) fn arithmetic_text(&mut self, text: &str, span: Span) {
+        let plain = |character: char| {
+            character.is_ascii_alphanumeric() || " \t\n_+-*/%<>=!&|^~?:,()[]#".contains(character)
+        };
+        if !text.chars().all(plain) {
+            self.doubt(REASON, span);
+            return;
+        }
+        if !is_sure(text) {
+            // Where it fails, bash goes on with the next line, and what follows here is not done.
+            self.assign_any();
+        }
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let mut rest = text;
+        while let Some(at) = rest.find(|character: char| is_name(character)) {
+            let from = rest.get(at..).unwrap_or_default();
+            let length = from.find(|character: char| !is_name(character)).unwrap_or(from.len());
+            let (name, after) = from.split_at(length);
+            rest = after;
+            if name.starts_with(|first: char| first.is_ascii_digit()) {
+                // `16#ff` and `0x1f` are numbers; the digits after `#` are no name.
+                if let Some(digits) = rest.strip_prefix('#') {
+                    rest = digits.trim_start_matches(|character: char| {
+                        is_name(character) || character == '@'
+                    });
+                }
+                continue;
+            }
+            self.arithmetic_name(name, after, span);
+        }
+    }
+
+    fn arithmetic_name(&mut self, name: &str, after: &str, span: Span) {
+        match self.state.variables.get(name) {
+            Some(value) if !value.is_number() && value.literal() != Some("") => {
+                self.doubt(REASON, span);
+            }
+            None if self.state.any_variable => self.doubt(REASON, span),
+            // What the script has not set comes from outside and is not its doing.
+            _ => {}
+        }
+        let operators = after.trim_start();
+        let assigns = operators.starts_with('=') && !operators.starts_with("==");
+        let changes = ["++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
+        if assigns || changes.iter().any(|change| operators.starts_with(change)) {
+            self.check_assigned(name, false, span);
+            let number = Field { atoms: vec![Atom::Number(format!("${name}"))], many: false };
+            self.assign(name, number);
+        }
+    }
+
+    /// What a piece becomes inside quotes.
+    fn quoted_piece(&mut self, piece: &Piece, span: Span) -> Field {
+        let mut field = Field::default();
+        self.append(&mut field, piece, span);
+        field
+    }
+}
+
+/// Whether arithmetic can be evaluated without a fault: numbers and names with plain operators between.
+fn is_sure(text: &str) -> bool {
+    let mut rest = text.trim();
+    let (mut open, mut after_operand, mut after_name) = (0_usize, false, false);
+    while let Some(first) = rest.chars().next() {
+        let word =
+            rest.find(|end: char| !end.is_ascii_alphanumeric() && end != '_').unwrap_or(rest.len());
+        let length = match first {
+            ' ' | '\t' | '\n' => 1,
+            '(' if !after_operand => {
+                open += 1;
+                1
+            }
+            ')' if after_operand && open > 0 => {
+                open -= 1;
+                after_name = false;
+                1
+            }
+            '-' | '+' | '!' | '~' if !after_operand => 1,
+            _ if word > 0 && !after_operand => {
+                let number = first.is_ascii_digit();
+                let (digits, _) = rest.split_at(word);
+                if number
+                    && (word > 18
+                        || (word > 1 && first == '0')
+                        || !digits.bytes().all(|byte| byte.is_ascii_digit()))
+                {
+                    return false;
+                }
+                after_operand = true;
+                after_name = !number;
+                word
+            }
+            _ if after_operand => {
+                let operators = [
+                    "++", "--", "&&", "||", "<=", ">=", "==", "!=", "+=", "-=", "=", "<", ">", "+",
+                    "-", "*", "&", "|", "^",
+                ];
+                let Some(operator) =
+                    operators.into_iter().find(|operator| rest.starts_with(operator))
+                else {
+                    return false;
+                };
+                let assigns = matches!(operator, "++" | "--" | "=" | "+=" | "-=");
+                if assigns && !after_name {
+                    return false;
+                }
+                after_operand = matches!(operator, "++" | "--");
+                after_name = false;
+                operator.len()
+            }
+            _ => return false,
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    open == 0 && (after_operand || text.trim().is_empty())
+}

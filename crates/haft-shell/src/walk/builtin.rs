@@ -1,0 +1,376 @@
+//! What the shell's own commands do.
+
+use super::Walk;
+use super::simple::Lookup;
+use super::state::below;
+use super::value::Field;
+use crate::effect::Standing;
+use crate::syntax::Span;
+
+/// Builtins that do nothing beyond what is among the effects anyway.
+const QUIET: [&str; 15] = [
+    ":", "true", "false", "cd", "pushd", "popd", "shift", "return", "exit", "break", "continue",
+    "unset", "wait", "set", "shopt",
+];
+
+/// Builtins that only take words and print, or change nothing that matters here.
+const PLAIN: [&str; 18] = [
+    "echo", "pwd", "umask", "ulimit", "times", "jobs", "fg", "bg", "disown", "kill", "suspend",
+    "logout", "dirs", "caller", "type", "help", "getopts", "hash",
+];
+
+/// Builtins with a meaning of their own below.
+const OTHER: [&str; 24] = [
+    "printf",
+    "test",
+    "[",
+    "read",
+    "mapfile",
+    "readarray",
+    "let",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "eval",
+    "source",
+    ".",
+    "exec",
+    "command",
+    "builtin",
+    "trap",
+    "alias",
+    "unalias",
+    "enable",
+    "compgen",
+    "complete",
+];
+
+/// Builtins that are not worked out.
+const OBSCURE: [&str; 5] = ["bind", "fc", "history", "compopt", "coproc"];
+
+pub(super) fn is_builtin(name: &str) -> bool {
+    QUIET.contains(&name)
+        || PLAIN.contains(&name)
+        || OTHER.contains(&name)
+        || OBSCURE.contains(&name)
+}
+
+/// Options of `set` that change nothing about which commands run.
+const SET_LETTERS: &str = "euxvfbmhCET";
+const SET_NAMES: [&str; 12] = [
+    "errexit",
+    "nounset",
+    "xtrace",
+    "verbose",
+    "noglob",
+    "notify",
+    "monitor",
+    "hashall",
+    "noclobber",
+    "errtrace",
+    "functrace",
+    "pipefail",
+];
+const SHOPT_NAMES: [&str; 8] = [
+    "nullglob",
+    "dotglob",
+    "globstar",
+    "nocaseglob",
+    "inherit_errexit",
+    "checkwinsize",
+    "huponexit",
+    "xpg_echo",
+];
+
+impl Walk<'_> {
+    pub(super) fn builtin(&mut self, name: &str, fields: &[Field], span: Span) {
+        let operands = fields.get(1..).unwrap_or_default();
+        let prints = matches!(name, "set" | "export" | "declare" | "typeset" | "readonly")
+            && operands.iter().all(|operand| operand.may_be_option());
+        let declares = matches!(name, "export" | "declare" | "typeset" | "local" | "readonly");
+        let sets = name == "set" && !operands.is_empty();
+        let quiet = (QUIET.contains(&name) && name != "set") || sets || (declares && !prints);
+        let wraps = matches!(name, "command" | "builtin" | "exec" | "eval");
+        let standing = if quiet || wraps { Standing::Mentioned } else { Standing::Asked };
+        self.note_run(fields, standing, span);
+        match name {
+            "cd" | "pushd" => self.change_folder(operands, name == "pushd", span),
+            "popd" => self.moved(Vec::new()),
+            "test" => self.tested(operands, span),
+            "[" => self.tested(operands.split_last().map_or(&[], |(_, rest)| rest), span),
+            "printf" => self.print_into(operands, span),
+            "let" => {
+                for operand in operands {
+                    match operand.literal() {
+                        Some(text) => self.arithmetic_text(text, span),
+                        None => self.doubt("arithmetic is not known before it is evaluated", span),
+                    }
+                }
+            }
+            "read" => self.names_set(operands, "adinNptu", "a", span),
+            "mapfile" | "readarray" => {
+                if operands
+                    .iter()
+                    .any(|operand| operand.may_be_option() && operand.may_contain('C'))
+                {
+                    self.doubt("a command is run for each line that is read", span);
+                }
+                self.names_set(operands, "dnOsucC", "", span);
+            }
+            "unset" => self.unset(operands, span),
+            "wait" => self.names_set(operands, "", "p", span),
+            "getopts" => self.names_set(operands.get(1..).unwrap_or_default(), "", "", span),
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                self.declare(name, operands, span);
+            }
+            "eval" => self.evaluate(operands, span),
+            "source" | "." => self.sourced(operands, span),
+            "exec" => self.replaced(operands, span),
+            "command" => self.commanded(operands, span),
+            "builtin" => self.run(operands, Lookup::WithoutFunctions, span),
+            "trap" => self.trapped(operands, span),
+            "set" => self.set_options(operands, span),
+            "shopt" => {
+                let names = operands.iter().filter(|operand| !operand.prefix().starts_with('-'));
+                let known =
+                    |name: &Field| name.literal().is_some_and(|name| SHOPT_NAMES.contains(&name));
+                let mut names = names;
+                if !names.all(known) || operands.iter().any(|operand| operand.may_be("-o")) {
+                    self.doubt("an option of the shell changes how it reads commands", span);
+                }
+            }
+            "hash" if operands.iter().any(|operand| operand.literal() != Some("-r")) => {
+                self.doubt("`hash` can make a name stand for another program", span);
+            }
+            "alias" | "unalias" if !operands.is_empty() => {
+                self.doubt("an alias makes a name stand for something else", span);
+            }
+            "enable" | "compgen" | "complete" => {
+                self.doubt(format!("`{name}` can run commands or replace builtins"), span);
+            }
+            _ if OBSCURE.contains(&name) => self.doubt(format!("`{name}` is not worked out"), span),
+            _ => {}
+        }
+    }
+
+    fn change_folder(&mut self, operands: &[Field], pushes: bool, span: Span) {
+        let mut logical = true;
+        let mut target = None;
+        for operand in operands {
+            match operand.literal() {
+                Some("-P") => logical = false,
+                Some("-L" | "-e" | "-n" | "--") => {}
+                Some(text) if text.starts_with(['-', '+']) => return self.moved(Vec::new()),
+                _ if target.is_some() => {}
+                _ => target = Some(operand.clone()),
+            }
+        }
+        let home = || self.state.variables.get("HOME").cloned();
+        let Some(target) = target.or_else(|| home().filter(|_| !pushes)) else {
+            return self.moved(Vec::new());
+        };
+        if target.literal() == Some("") {
+            return;
+        }
+        self.read(&target, span);
+        let folders = match target.literal() {
+            Some(text) if text.starts_with('/') => vec![below("/".as_ref(), text, logical)],
+            Some(text) => {
+                self.state.cwd.iter().map(|folder| below(folder, text, logical)).collect()
+            }
+            None => Vec::new(),
+        };
+        self.moved(folders);
+    }
+
+    fn print_into(&mut self, operands: &[Field], span: Span) {
+        let Some((first, rest)) = operands.split_first() else {
+            return;
+        };
+        if first.prefix().starts_with("-v") && first.literal().is_some() {
+            let attached =
+                first.literal().and_then(|text| text.strip_prefix("-v")).unwrap_or_default();
+            let name = if attached.is_empty() {
+                rest.first().cloned()
+            } else {
+                Some(Field::text(attached))
+            };
+            self.names_set(name.as_slice(), "", "", span);
+        } else if (first.literal().is_none() && first.may_be("-v") && !rest.is_empty())
+            || first.many
+        {
+            self.doubt("`printf` may set a variable whose name is not plain", span);
+        }
+    }
+
+    /// Sets the variables that operands name. `valued` are the letters of options that have a value,
+    /// `naming` of those whose value is a name.
+    fn names_set(&mut self, operands: &[Field], valued: &str, naming: &str, span: Span) {
+        let mut operands = operands.iter();
+        let mut ended = false;
+        while let Some(operand) = operands.next() {
+            let text = operand.literal().map(str::to_owned);
+            match text.as_deref() {
+                Some("--") if !ended => ended = true,
+                Some(text) if !ended && text.len() > 1 && text.starts_with('-') => {
+                    let letters = text.get(1..).unwrap_or_default();
+                    let Some(at) =
+                        letters.find(|letter| valued.contains(letter) || naming.contains(letter))
+                    else {
+                        continue;
+                    };
+                    let (_, from) = letters.split_at(at);
+                    let attached = from.get(1..).unwrap_or_default();
+                    let value = if attached.is_empty() {
+                        operands.next().cloned()
+                    } else {
+                        Some(Field::text(attached))
+                    };
+                    if from.starts_with(|letter| naming.contains(letter)) {
+                        self.name_set(&value.unwrap_or_default(), span);
+                    }
+                }
+                _ => {
+                    ended = true;
+                    self.name_set(operand, span);
+                }
+            }
+        }
+    }
+
+    pub(super) fn name_set(&mut self, name: &Field, span: Span) {
+        match name.literal() {
+            Some(text) if text.is_empty() || text.starts_with('%') => {}
+            Some(text) if is_plain_name(text) => {
+                let text = text.to_owned();
+                self.check_assigned(&text, false, span);
+                self.assign(&text, Field::unknown(&format!("${text}")));
+            }
+            Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {}
+            _ => {
+                self.doubt(
+                    "a variable is set whose name is not plain, which can run commands",
+                    span,
+                );
+                self.assign_any();
+            }
+        }
+    }
+
+    fn unset(&mut self, operands: &[Field], span: Span) {
+        if operands.iter().any(|operand| operand.may_be("-f") || operand.may_be("-n")) {
+            self.doubt("a function or a reference is removed", span);
+        }
+        let names = operands.iter().filter(|operand| !operand.prefix().starts_with('-'));
+        for name in names {
+            // A name without `-v` may also be that of a function.
+            let function =
+                name.literal().is_some_and(|name| self.state.functions.contains_key(name));
+            if function {
+                self.doubt("a function may be removed", span);
+            }
+            self.name_set(name, span);
+        }
+    }
+
+    fn evaluate(&mut self, operands: &[Field], span: Span) {
+        let words: Option<Vec<&str>> = operands.iter().map(Field::literal).collect();
+        match words {
+            Some(words) => {
+                let words = words.strip_prefix(&["--"]).unwrap_or(&words);
+                let script = words.join(" ");
+                self.inner_script(&script, span);
+            }
+            None => {
+                self.doubt("`eval` runs text that is not known", span);
+                self.assign_any();
+                self.moved(Vec::new());
+            }
+        }
+    }
+
+    fn sourced(&mut self, operands: &[Field], span: Span) {
+        if let Some(file) = operands.first() {
+            self.script_file(file, span);
+        }
+        self.doubt("the commands of another file are run in this shell", span);
+        self.assign_any();
+        self.moved(Vec::new());
+    }
+
+    fn replaced(&mut self, operands: &[Field], span: Span) {
+        let mut rest = operands;
+        while let Some((first, after)) = rest.split_first() {
+            match first.literal() {
+                Some("-a") => rest = after.get(1..).unwrap_or_default(),
+                Some("-c" | "-l" | "-cl" | "-lc" | "--") => rest = after,
+                Some(text) if text.starts_with('-') => {
+                    return self.doubt("`exec` has an option that is not understood", span);
+                }
+                _ => break,
+            }
+        }
+        self.run(rest, Lookup::WithoutFunctions, span);
+    }
+
+    fn commanded(&mut self, operands: &[Field], span: Span) {
+        let mut rest = operands;
+        while let Some((first, after)) = rest.split_first() {
+            match first.literal() {
+                Some("-p" | "--") => rest = after,
+                Some("-v" | "-V" | "-pv" | "-pV") => return,
+                Some(text) if text.starts_with('-') => {
+                    return self.doubt("`command` has an option that is not understood", span);
+                }
+                _ => break,
+            }
+        }
+        self.run(rest, Lookup::WithoutFunctions, span);
+    }
+
+    fn trapped(&mut self, operands: &[Field], span: Span) {
+        let action = operands.iter().find(|operand| operand.literal() != Some("--"));
+        let harmless = match action.map(Field::literal) {
+            None => true,
+            Some(Some(text)) => matches!(text, "" | "-" | "-l" | "-p"),
+            Some(None) => false,
+        };
+        if !harmless {
+            self.doubt(
+                "a command is kept to be run later, when the shell ends or gets a signal",
+                span,
+            );
+        }
+    }
+
+    fn set_options(&mut self, operands: &[Field], span: Span) {
+        let mut operands = operands.iter();
+        while let Some(operand) = operands.next() {
+            let Some(text) = operand.literal() else {
+                return self.doubt("an option of the shell is not known", span);
+            };
+            if matches!(text, "--" | "-") {
+                return;
+            }
+            let Some(letters) = text.strip_prefix(['-', '+']) else {
+                return;
+            };
+            let named = letters.ends_with('o');
+            let letters = letters.strip_suffix('o').unwrap_or(letters);
+            let known = letters.chars().all(|letter| SET_LETTERS.contains(letter));
+            let name = if named { operands.next() } else { None };
+            let name_known = name
+                .is_none_or(|name| name.literal().is_some_and(|name| SET_NAMES.contains(&name)));
+            if !known || !name_known {
+                return self.doubt("an option of the shell changes how it reads commands", span);
+            }
+        }
+    }
+}
+
+pub(super) fn is_plain_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
+}

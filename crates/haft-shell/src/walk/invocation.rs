@@ -1,0 +1,392 @@
+//! Carries out what the table says of a program's options and operands.
+
+use super::Walk;
+use super::place::Touch;
+use super::simple::Lookup;
+use super::state::below;
+use super::value::{Atom, Field};
+use crate::effect::{Action, Certainty, Extent, Settlement, Standing};
+use crate::programs::options::Line;
+use crate::programs::{Act, Program};
+use crate::syntax::Span;
+
+/// Modules of Python that do what their name says, and no more than `python` was allowed for.
+const MODULES: [&str; 22] = [
+    "pytest",
+    "unittest",
+    "json.tool",
+    "venv",
+    "black",
+    "ruff",
+    "mypy",
+    "flake8",
+    "isort",
+    "coverage",
+    "build",
+    "compileall",
+    "py_compile",
+    "tox",
+    "nox",
+    "pylint",
+    "doctest",
+    "pyflakes",
+    "tabnanny",
+    "sphinx",
+    "mkdocs",
+    "pre_commit",
+];
+
+/// What scripts of a project are called by everyone.
+const SCRIPTS: [&str; 22] = [
+    "build",
+    "test",
+    "tests",
+    "lint",
+    "start",
+    "dev",
+    "format",
+    "fmt",
+    "check",
+    "typecheck",
+    "types",
+    "tsc",
+    "clean",
+    "docs",
+    "ci",
+    "compile",
+    "coverage",
+    "e2e",
+    "preview",
+    "serve",
+    "watch",
+    "unit",
+];
+
+/// What shells that are not bash read in another way.
+const BASH_ONLY: [&str; 6] = ["$'", "$\"", "&>", "<<<", "((", "[["];
+
+impl Walk<'_> {
+    /// Everything that a command line of a known program does.
+    pub(super) fn invoked(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
+        self.doubts(line, name, span);
+        let doubtful = matches!(program.operands.first(), Some((Act::Doubt, _)));
+        if doubtful && line.options.is_empty() && line.operands.is_empty() {
+            self.act(name, Act::Doubt, &Field::default(), span);
+        }
+        let folders = self.state.cwd.clone();
+        self.options(name, program, line, span);
+        self.operands(name, program, line, span);
+        self.state.cwd = folders;
+    }
+
+    pub(super) fn options(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
+        for (act, value) in &line.options {
+            match value {
+                Some(value) => self.option(name, *act, value, span),
+                None if *act == Act::Doubt => self.option(name, *act, &Field::default(), span),
+                None if *act == Act::Here => self.here(span),
+                None => {}
+            }
+        }
+        let commands = line.options.iter().filter(|(act, _)| *act == Act::CommandList);
+        let words: Vec<Field> = commands.filter_map(|(_, value)| value.clone()).collect();
+        self.command_list(&words, span);
+        for (act, value) in &line.options {
+            if matches!(act, Act::Cwd | Act::Repository) {
+                self.enter(&value.clone().unwrap_or_default(), *act, span);
+            }
+        }
+        if matches!(program.operands.first(), Some((Act::Archive, _))) {
+            self.here(span);
+        }
+    }
+
+    fn option(&mut self, name: &str, act: Act, value: &Field, span: Span) {
+        match act {
+            Act::Doubt => self.doubt(
+                format!("an option of `{name}` can run commands or change where it works"),
+                span,
+            ),
+            Act::Patterns => self.read(value, span),
+            Act::Pair | Act::Pattern | Act::Attached | Act::InPlace | Act::Unset | Act::Replace => {
+            }
+            Act::Cwd | Act::Repository | Act::CommandList | Act::Split => {}
+            _ => self.act(name, act, value, span),
+        }
+    }
+
+    /// One value or operand on its own.
+    fn act(&mut self, name: &str, act: Act, value: &Field, span: Span) {
+        let certain = Certainty::Certain;
+        if value.literal() == Some("-") {
+            if act == Act::Script {
+                self.script_file(value, span);
+            }
+            return;
+        }
+        match act {
+            Act::Read | Act::Patterns => self.read(value, span),
+            Act::Below => self.touch(Touch::Read, value, Extent::Below, certain, span),
+            Act::Write => self.write(value, span),
+            Act::Target => self.touch(Touch::Write, value, Extent::Below, certain, span),
+            Act::Edit => self.edited(value, span),
+            Act::Delete => self.touch(Touch::Delete, value, Extent::Below, certain, span),
+            Act::Moved => {
+                self.touch(Touch::Read, value, Extent::Below, certain, span);
+                self.touch(Touch::Delete, value, Extent::Below, certain, span);
+            }
+            Act::Script => self.script_file(value, span),
+            Act::Code => self.doubt(format!("`{name}` runs code that is not worked out"), span),
+            Act::Module => self.module(value, span),
+            Act::Name => self.project_script(value, span),
+            Act::Shell | Act::Program => self.shell("sh", value, span),
+            Act::Connect => match value.literal() {
+                Some(host) => {
+                    let host = host.rsplit('@').next().unwrap_or(host);
+                    self.note(Action::Connect(host.to_owned()), certain, span);
+                }
+                None => self.doubt("the host of a connection is not known", span),
+            },
+            Act::Url => self.address(value, span),
+            Act::Sent => self.sent(value, span),
+            Act::Pairs => self.pair(value, span),
+            Act::Archive => self.touch(Touch::Read, value, Extent::Below, certain, span),
+            Act::Revisions => self.revision(value, span),
+            Act::Remotes => self.remote(value, span),
+            Act::SedScript => self.sed_script(value, span),
+            Act::Doubt => {
+                self.doubt(
+                    format!("`{name}` can run commands, and what it does is not worked out"),
+                    span,
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn edited(&mut self, value: &Field, span: Span) {
+        let text = value.prefix();
+        let remote =
+            text.split_once(':').filter(|(host, _)| !host.contains('/') && !host.is_empty());
+        if text.contains("://") {
+            return self.address(value, span);
+        }
+        if let Some((host, _)) = remote {
+            let host = host.rsplit('@').next().unwrap_or(host).to_owned();
+            self.note(Action::Connect(host), Certainty::Possible, span);
+        }
+        self.read(value, span);
+        self.write(value, span);
+    }
+
+    fn operands(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
+        let mut operands = line.operands.as_slice();
+        let mut pattern_given = line.has(Act::Pattern) || line.has(Act::Patterns);
+        let targeted = line.has(Act::Target);
+        if line.has(Act::Module) {
+            for operand in operands {
+                if let Some(text) = operand.literal() {
+                    self.perhaps_touched(text, span);
+                }
+            }
+            return;
+        }
+        if line.has(Act::ShellWords) {
+            if let Some(script) = operands.first() {
+                self.shell(name, script, span);
+            }
+            return;
+        }
+        if line.has(Act::Shell) && program.operands.iter().any(|(act, _)| *act == Act::Command) {
+            let kept = operands.len().min(1);
+            operands = operands.get(..kept).unwrap_or_default();
+        }
+        let shape = program.operands.as_slice();
+        let last = shape
+            .last()
+            .filter(|_| shape.len() > 1 && shape.iter().rev().skip(1).any(|(_, many)| *many));
+        for (index, (act, many)) in shape.iter().enumerate() {
+            match act {
+                Act::Value if pattern_given && !many => pattern_given = false,
+                Act::Command => {
+                    let mut command = self.split_words(line, span);
+                    command.extend_from_slice(operands);
+                    return self.run(&command, Lookup::WithoutFunctions, span);
+                }
+                Act::Assignments => operands = self.assignments(name, operands, span),
+                Act::Xargs => return self.xargs(line, span),
+                Act::Find => return self.find(operands, line, span),
+                Act::Sed => return self.sed(line, span),
+                Act::Awk => return self.awk(line, span),
+                _ if *many => {
+                    let kept = usize::from(last.is_some() && index + 1 < shape.len() && !targeted);
+                    let all = operands.len().saturating_sub(kept);
+                    let (these, rest) = operands.split_at(all);
+                    for operand in these {
+                        self.act(name, *act, operand, span);
+                    }
+                    operands = rest;
+                }
+                _ => {
+                    if let Some((first, rest)) = operands.split_first() {
+                        self.act(name, *act, first, span);
+                        operands = rest;
+                    }
+                }
+            }
+        }
+        for operand in operands {
+            if let Some(text) = operand.literal() {
+                self.perhaps_touched(text, span);
+            }
+        }
+    }
+
+    fn here(&mut self, span: Span) {
+        self.touch(Touch::Write, &Field::text("."), Extent::Below, Certainty::Possible, span);
+    }
+
+    fn enter(&mut self, folder: &Field, act: Act, span: Span) {
+        self.read(folder, span);
+        self.state.cwd = match folder.literal() {
+            Some(path) => self.state.cwd.iter().map(|cwd| below(cwd, path, false)).collect(),
+            None => Vec::new(),
+        };
+        if act == Act::Repository {
+            self.check_repository(span);
+        }
+    }
+
+    /// git runs what the settings of a repository name: another folder may hold another one.
+    pub(super) fn check_repository(&mut self, span: Span) {
+        let reason =
+            "git would work in another folder, where another repository may name commands to run";
+        let elsewhere: Vec<_> = self
+            .state
+            .cwd
+            .iter()
+            .filter(|cwd| cwd.as_path() != self.setting.cwd)
+            .cloned()
+            .collect();
+        if self.state.cwd.is_empty() {
+            self.doubt(reason, span);
+        }
+        for folder in elsewhere {
+            self.doubt_until(reason, span, Settlement::SameRepository(folder));
+        }
+    }
+
+    /// Runs a script in a new shell. Other shells read some things in other ways than bash.
+    fn shell(&mut self, shell: &str, script: &Field, span: Span) {
+        let plain = matches!(shell, "sh" | "dash" | "ash");
+        if !plain && !matches!(shell, "bash" | "rbash") {
+            self.doubt(format!("a script for `{shell}` is not worked out"), span);
+        }
+        match script.literal() {
+            Some(text) => {
+                if plain && BASH_ONLY.iter().any(|form| text.contains(form)) {
+                    self.doubt(
+                        format!("`{shell}` may read the script in another way than bash"),
+                        span,
+                    );
+                }
+                let text = text.to_owned();
+                self.apart(|walk| {
+                    walk.state.functions.clear();
+                    // Variables may have been handed over, or not.
+                    for (name, value) in &mut walk.state.variables {
+                        if name != "HOME" {
+                            *value = Field::unknown(&format!("${name}"));
+                        }
+                    }
+                    walk.state.own_separators = false;
+                    walk.inner_script(&text, span);
+                });
+            }
+            None => self.doubt("a shell runs text that is not known", span),
+        }
+    }
+
+    fn module(&mut self, module: &Field, span: Span) {
+        match module.literal() {
+            Some(name) if MODULES.contains(&name) => {}
+            Some(name) => self.note_run(&[Field::text(name)], Standing::Asked, span),
+            None => self.doubt("which module is run is not known", span),
+        }
+    }
+
+    pub(super) fn project_script(&mut self, script: &Field, span: Span) {
+        match script.literal() {
+            Some(name) if SCRIPTS.contains(&name.split([':', '-']).next().unwrap_or(name)) => {}
+            Some(name) => {
+                self.note_run(
+                    &[Field::text(&format!("package.json#{name}"))],
+                    Standing::Asked,
+                    span,
+                );
+            }
+            None => self.doubt("which script of the project is run is not known", span),
+        }
+    }
+
+    /// Data that is sent: `@name` means the file of that name.
+    fn sent(&mut self, value: &Field, span: Span) {
+        if value.is_open() && value.prefix().is_empty() {
+            return self.doubt("what is sent may be a file", span);
+        }
+        let text = value.prefix();
+        let named = text.strip_prefix('@').or_else(|| {
+            let (_, file) = text.split_once("=@").or_else(|| text.split_once("=<"))?;
+            Some(file)
+        });
+        if let Some(file) = named {
+            let file = file.split(';').next().unwrap_or(file);
+            let skipped = text.find(file).unwrap_or_default();
+            self.read(&value.without_prefix(skipped), span);
+        }
+    }
+
+    /// `if=…`, `of=…`
+    fn pair(&mut self, value: &Field, span: Span) {
+        match value.prefix().split_once('=') {
+            Some(("if", _)) => self.read(&value.without_prefix(3), span),
+            Some(("of", _)) => self.write(&value.without_prefix(3), span),
+            Some(_) => {}
+            None => self.doubt("an operand is not known", span),
+        }
+    }
+
+    fn revision(&mut self, value: &Field, span: Span) {
+        let text = value.prefix();
+        if text.contains("::") || text.contains("://") {
+            return self.remote(value, span);
+        }
+        if let Some((_, path)) = text.split_once(':') {
+            let skipped = text.len() - path.len();
+            let path = value.without_prefix(skipped);
+            return self.touch(Touch::Read, &path, Extent::Below, Certainty::Possible, span);
+        }
+        if value.is_open() {
+            return;
+        }
+        self.touch(Touch::Read, value, Extent::Below, Certainty::Possible, span);
+    }
+
+    fn remote(&mut self, value: &Field, span: Span) {
+        let text = value.prefix().to_owned();
+        if text.contains("::") || value.is_open() {
+            self.doubt("the address of a repository can name a command to run", span);
+        } else if text.contains("://") {
+            self.address(value, span);
+        } else if text.contains(['/', '.', ':']) {
+            self.edited(value, span);
+        }
+    }
+}
+
+/// `word` with the names of files that are not known in place of `{}` and its kin.
+pub(super) fn with_names(word: &Field) -> Field {
+    let holds =
+        word.atoms.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('{')));
+    if holds { Field::unknown(&word.shown()) } else { word.clone() }
+}

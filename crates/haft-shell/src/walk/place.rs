@@ -1,0 +1,126 @@
+//! Files: from a word to the places it may mean.
+
+use std::path::{Path, PathBuf};
+
+use super::Walk;
+use super::state::below;
+use super::value::{Atom, Field};
+use crate::effect::{Action, Certainty, Extent, Place};
+use crate::syntax::Span;
+
+/// What a file is touched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    Read,
+    Write,
+    Delete,
+}
+
+/// Files that are no files: whoever has them open already has what is in them.
+const STREAMS: [&str; 8] = [
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
+    "/dev/zero",
+    "/dev/urandom",
+    "/dev/random",
+];
+
+impl Walk<'_> {
+    pub(super) fn read(&mut self, field: &Field, span: Span) {
+        self.touch(Touch::Read, field, Extent::Exact, Certainty::Certain, span);
+    }
+
+    pub(super) fn write(&mut self, field: &Field, span: Span) {
+        self.touch(Touch::Write, field, Extent::Exact, Certainty::Certain, span);
+    }
+
+    pub(super) fn touch(
+        &mut self,
+        touch: Touch,
+        field: &Field,
+        extent: Extent,
+        certainty: Certainty,
+        span: Span,
+    ) {
+        if field.literal().is_some_and(is_stream) || field.literal() == Some("") {
+            return;
+        }
+        let prefix = field.prefix();
+        if prefix.starts_with("/dev/fd/") && !field.is_open() {
+            return;
+        }
+        if prefix.starts_with("/proc/")
+            && !matches!(
+                field.literal(),
+                Some(
+                    "/proc/cpuinfo"
+                        | "/proc/meminfo"
+                        | "/proc/loadavg"
+                        | "/proc/version"
+                        | "/proc/uptime"
+                )
+            )
+        {
+            self.doubt("a path below `/proc` leads to other places", span);
+        }
+        for place in self.places(field, extent, span) {
+            let action = match touch {
+                Touch::Read => Action::Read(place),
+                Touch::Write => Action::Write(place),
+                Touch::Delete => Action::Delete(place),
+            };
+            self.note(action, certainty, span);
+        }
+    }
+
+    fn places(&mut self, field: &Field, extent: Extent, span: Span) -> Vec<Place> {
+        let absolute = field.prefix().starts_with('/');
+        if field.is_open() {
+            let shown = field.shown();
+            self.doubt(format!("which file `{shown}` stands for is not known"), span);
+            return vec![Place { path: PathBuf::from("/"), extent: Extent::Anywhere }];
+        }
+        if !absolute && self.state.cwd.is_empty() {
+            self.doubt("the folder that the command runs in is not known", span);
+            return vec![Place { path: PathBuf::from("/"), extent: Extent::Anywhere }];
+        }
+        let root = vec![PathBuf::from("/")];
+        let folders = if absolute { &root } else { &self.state.cwd };
+        let literal = field.literal();
+        let places = folders.iter().map(|folder| match literal {
+            Some(text) => Place { path: below(folder, text, false), extent: extent.clone() },
+            None => matching(folder, field),
+        });
+        places.collect()
+    }
+}
+
+pub(super) fn is_stream(path: &str) -> bool {
+    STREAMS.contains(&path) || path.starts_with("/dev/fd/")
+}
+
+/// The place of a path with wildcards.
+fn matching(folder: &Path, field: &Field) -> Place {
+    let prefix = field.prefix();
+    let (above, _) = prefix.rsplit_once('/').unwrap_or(("", prefix));
+    let above = if above.is_empty() && prefix.starts_with('/') { "/" } else { above };
+    let path = below(folder, above, false);
+    let mut pattern = String::new();
+    for atom in &field.atoms {
+        match atom {
+            Atom::Text(text) => pattern.push_str(text),
+            Atom::Wild(wild) => pattern.push_str(wild),
+            Atom::Number(_) | Atom::Unknown(_) => pattern.push('*'),
+        }
+    }
+    let pattern = if pattern.starts_with('/') {
+        pattern
+    } else {
+        let pattern = pattern.trim_start_matches("./");
+        format!("{}/{pattern}", folder.to_string_lossy().trim_end_matches('/'))
+    };
+    Place { path, extent: Extent::Matching(pattern) }
+}

@@ -1,0 +1,194 @@
+//! Programs: their names, and what is known of them.
+
+use super::Walk;
+use super::place::{Touch, is_stream};
+use super::value::Field;
+use crate::effect::{Action, Certainty, Extent, Standing};
+use crate::programs::{self, Act, Program, options};
+use crate::syntax::Span;
+
+/// How many words of an unknown program may each be the name of another one.
+const MOST_TAILS: usize = 6;
+
+impl Walk<'_> {
+    /// Runs the program `name` with the words `fields`, of which it is the first.
+    pub(super) fn program(&mut self, name: &str, fields: &[Field], span: Span) {
+        self.note_run(fields, Standing::Asked, span);
+        let bare = name.rsplit('/').next().unwrap_or(name);
+        if bare != name {
+            self.note_alias(bare, fields, span);
+        }
+        match programs::find(bare) {
+            Some(program) => self.known_program(bare, program, fields, span),
+            None => self.unknown_program(fields, span),
+        }
+    }
+
+    /// Notes the same command under the name that rules which deny it would use.
+    fn note_alias(&mut self, bare: &str, fields: &[Field], span: Span) {
+        let mut named = fields.to_vec();
+        if let Some(first) = named.first_mut() {
+            *first = Field::text(bare);
+        }
+        self.note_run(&named, Standing::Mentioned, span);
+    }
+
+    fn known_program(
+        &mut self,
+        name: &str,
+        program: &'static Program,
+        fields: &[Field],
+        span: Span,
+    ) {
+        let arguments = fields.get(1..).unwrap_or_default();
+        let only_asks = matches!(arguments, [only] if matches!(only.literal(), Some("--version" | "--help" | "-V" | "-version")));
+        if program.marks.doubt && !only_asks {
+            self.doubt(
+                format!("`{name}` can run commands, and what it is told to do is not worked out"),
+                span,
+            );
+        }
+        let arguments = if matches!(program.operands.first(), Some((Act::Archive, _))) {
+            options::dashed(program, arguments)
+        } else {
+            arguments.to_vec()
+        };
+        let line = options::read(program, &arguments);
+        if program.marks.sub {
+            self.doubts(&line, name, span);
+            let folders = self.state.cwd.clone();
+            self.options(name, program, &line, span);
+            self.subcommand(name, program, &line, fields, span);
+            self.state.cwd = folders;
+            return;
+        }
+        if program.marks.input && line.operands.is_empty() && !only_asks && !line.is_told() {
+            let asked =
+                line.options.iter().all(|(act, _)| *act == Act::Flag) && !line.options.is_empty();
+            let informs = arguments.iter().all(|argument| {
+                matches!(
+                    argument.literal(),
+                    Some("-v" | "-V" | "-VV" | "-h" | "--version" | "--help")
+                )
+            });
+            if !(asked && informs) {
+                self.doubt(format!("`{name}` runs what it reads from its input"), span);
+            }
+        }
+        self.invoked(name, program, &line, span);
+    }
+
+    fn subcommand(
+        &mut self,
+        name: &str,
+        program: &Program,
+        line: &options::Line,
+        fields: &[Field],
+        span: Span,
+    ) {
+        let Some((first, rest)) = line.operands.split_first() else {
+            return;
+        };
+        let Some(command) = first.literal() else {
+            return self.doubt(format!("which command of `{name}` is run is not known"), span);
+        };
+        let key = format!("{name}/{command}");
+        if name == "git" {
+            self.check_repository(span);
+        }
+        match programs::find(&key) {
+            Some(program) => {
+                let line = options::read(program, rest);
+                self.invoked(&key, program, &line, span);
+            }
+            // What these do not know as a command of their own is a script of the project.
+            None if matches!(name, "npm" | "pnpm" | "yarn") => self.project_script(first, span),
+            None if program.marks.open => self.unknown_program(fields, span),
+            None => self.doubt(
+                format!("`{command}` is not a known command of `{name}`, and may be an alias"),
+                span,
+            ),
+        }
+    }
+
+    pub(super) fn doubts(&mut self, line: &options::Line, name: &str, span: Span) {
+        for doubt in &line.doubts {
+            self.doubt(format!("in a command of `{name}`, {doubt}"), span);
+        }
+    }
+
+    /// Of a program that is not in the table, only what looks like a path or an address is seen.
+    fn unknown_program(&mut self, fields: &[Field], span: Span) {
+        // It may run what follows its name, so rules that deny that count.
+        for at in 1..fields.len().min(MOST_TAILS) {
+            let tail = fields.get(at..).unwrap_or_default();
+            let named = tail.first().and_then(Field::literal).is_some_and(|name| {
+                name.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
+            });
+            if named {
+                self.note_run(tail, Standing::Mentioned, span);
+            }
+        }
+        for field in fields.iter().skip(1) {
+            let Some(text) = field.literal() else {
+                continue;
+            };
+            let value = match text.split_once('=') {
+                Some((_, value)) if !value.is_empty() => value,
+                _ if text.starts_with('-') => match text.find(['/', '~']) {
+                    Some(at) => text.get(at..).unwrap_or_default(),
+                    None => continue,
+                },
+                _ => text,
+            };
+            self.perhaps_touched(value, span);
+        }
+    }
+
+    /// Notes what a word would mean if it were a path or an address.
+    pub(super) fn perhaps_touched(&mut self, text: &str, span: Span) {
+        let value = Field::text(text);
+        if text.contains("://") {
+            self.address(&value, span);
+        } else if text.contains(['/', '.'])
+            && !is_stream(text)
+            && !text.contains(char::is_whitespace)
+        {
+            self.touch(Touch::Read, &value, Extent::Exact, Certainty::Possible, span);
+        }
+    }
+
+    /// Notes a connection to an address, or the reading of a file that is written as one.
+    pub(super) fn address(&mut self, field: &Field, span: Span) {
+        let Some(text) = field.literal() else {
+            return self.doubt("the address of a connection is not known", span);
+        };
+        if let Some(path) = text.strip_prefix("file://") {
+            let path = path.strip_prefix("localhost").unwrap_or(path);
+            return self.read(&Field::text(path), span);
+        }
+        let after = text.split_once("://").map_or(text, |(_, after)| after);
+        let host = after.split(['/', '?', '#']).next().unwrap_or(after);
+        let host = host.rsplit('@').next().unwrap_or(host);
+        if !host.is_empty() {
+            self.note(Action::Connect(host.to_owned()), Certainty::Certain, span);
+        }
+    }
+
+    /// A file whose commands are run: it is a program of its own.
+    pub(super) fn script_file(&mut self, file: &Field, span: Span) {
+        match file.literal() {
+            Some(path) if path == "-" || is_stream(path) || path.starts_with("/dev/") => {
+                self.doubt("commands are run that come from another command", span);
+            }
+            Some(path) => {
+                let shown = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
+                self.note_run(&[Field::text(&shown)], Standing::Asked, span);
+                let bare = path.rsplit('/').next().unwrap_or(path);
+                self.note_run(&[Field::text(bare)], Standing::Mentioned, span);
+                self.read(file, span);
+            }
+            None => self.doubt("the commands of a file are run, and which file is not known", span),
+        }
+    }
+}

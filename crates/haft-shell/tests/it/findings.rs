@@ -1,0 +1,647 @@
+//! Ways around a gate that are known from other tools, each with a test of its own.
+
+use haft_runtime::permission::Action;
+use haft_shell::{Action as Shell, Standing};
+
+use crate::gate::{Answer, analysed, asked, decide, rules};
+
+/// Decides with one rule that allows some commands.
+fn with_allowed(allowed: &str, script: &str) -> Answer {
+    decide(script, rules(&[("bash", allowed, Action::Allow)]))
+}
+
+/// Decides where all is allowed but one program.
+fn with_denied(denied: &str, script: &str) -> Answer {
+    decide(script, rules(&[("bash", "*", Action::Allow), ("bash", denied, Action::Deny)]))
+}
+
+fn asks(allowed: &str, scripts: &[&str]) {
+    for script in scripts {
+        let answer = with_allowed(allowed, script);
+        assert!(matches!(answer, Answer::Asks(_)), "{script:?} under {allowed:?}: {answer:?}");
+    }
+}
+
+fn runs(allowed: &str, scripts: &[&str]) {
+    for script in scripts {
+        assert_eq!(with_allowed(allowed, script), Answer::Runs, "{script:?} under {allowed:?}");
+    }
+}
+
+fn refuses_or_asks(denied: &str, scripts: &[&str]) {
+    for script in scripts {
+        assert_ne!(with_denied(denied, script), Answer::Runs, "{script:?}");
+    }
+}
+
+#[test]
+fn a_script_without_a_command_still_asks() {
+    for script in [
+        "> /outside/x",
+        "cd . > /outside/x",
+        "[[ x ]] > /outside/f",
+        "((1)) > /outside/f",
+        "export X=1 > /outside/f",
+        "declare -p",
+        "export -p",
+        "set",
+        "cd .",
+        "export X=1",
+        ":",
+    ] {
+        let answer = decide(script, rules(&[("bash", "*", Action::Ask)]));
+        assert_ne!(answer, Answer::Runs, "{script}");
+    }
+}
+
+#[test]
+fn every_separator_and_every_block_is_seen_through() {
+    asks(
+        "echo *",
+        &[
+            "echo hi; canary",
+            "echo hi && canary",
+            "echo hi || canary",
+            "echo hi | canary",
+            "echo hi & canary",
+            "echo hi\ncanary",
+            "echo hi |& canary",
+            "{ canary; }",
+            "(canary)",
+            "if canary; then :; fi",
+            "! canary",
+            "if :; then canary; fi",
+            "if :; then :; else canary; fi",
+            "while canary; do break; done",
+            "time canary",
+            "for x in a; do canary; done",
+            "case a in a) canary;; esac",
+            "f() { canary; }; f",
+            "coproc canary",
+            "until canary; do :; done",
+            "echo $(canary)",
+            "echo `canary`",
+            "echo <(canary)",
+            "echo hi > >(canary)",
+            "echo \"$(canary)\"",
+            "X=$(canary)",
+            "echo ${x:-$(canary)}",
+            "echo $(( $(canary) ))",
+            "echo hi # x\ncanary",
+        ],
+    );
+}
+
+#[test]
+fn a_line_that_goes_on_is_one_word() {
+    assert_eq!(asked(&analysed("r\\\nm x")), ["rm x"]);
+    asks("ls *", &["ls\\\nof"]);
+    asks("can *", &["can\\\nary x"]);
+    refuses_or_asks("rm *", &["r\\\nm x", "\\\nrm x", "rm\\\n x"]);
+}
+
+#[test]
+fn backquotes_are_seen_wherever_they_stand() {
+    asks(
+        "cat *",
+        &[
+            "cat <<EOF\na `canary` b\nEOF",
+            "cat <<-EOF\n\t$(canary)\n\tEOF",
+            "cat <<E\n${x:-`canary`}\nE",
+        ],
+    );
+    asks("echo *", &["echo ${x:-`canary`}", "echo \"${x:-`canary`}\"", "echo `echo \\`canary\\``"]);
+    runs("cat *", &["cat <<'EOF'\n`canary` $(canary)\nEOF"]);
+}
+
+#[test]
+fn here_documents_in_a_substitution_stand_alone() {
+    // bash 5.2 loses the `;` between the two commands that follow.
+    asks("echo *", &["echo <(echo a <<E\nE\necho b;\necho c)"]);
+    runs("git *", &["git commit -m \"$(git log <<'E'\nmessage; with (all) 'kinds'\nE\n)\""]);
+    asks("echo *", &["echo `echo 'a\\\nb'`"]);
+}
+
+#[test]
+fn a_carriage_return_separates_nothing() {
+    asks("echo *", &["echo hi\rcanary", "echo\rhi"]);
+}
+
+#[test]
+fn builtins_that_evaluate_their_arguments_are_not_trusted() {
+    asks(
+        "test *",
+        &["test -v 'a[$(canary)]'", "test -R 'a[$(canary)]'", "test $x", "test -v \"$x\""],
+    );
+    asks("[ *", &["[ -v 'a[$(canary)]' ]"]);
+    asks("printf *", &["printf -v 'a[$(canary)]' x", "printf \"$f\" \"$x\""]);
+    asks("read *", &["read 'a[$(canary)]' <<< 1", "read -a 'a[$(canary)]'"]);
+    asks("let *", &["let 'a[$(canary)]=1'", "let \"$x\""]);
+    asks("wait *", &["wait -p 'a[$(canary)]' -n"]);
+    asks(
+        "declare *",
+        &[
+            "declare -i n='a[$(canary)]'",
+            "declare 'a[$(canary)]=1'",
+            "declare -n r='a[$(canary)]'; echo $r",
+            "declare -a 'x=($(canary))'",
+        ],
+    );
+    asks(
+        "echo *",
+        &[
+            "x='a[$(canary)]'; echo $((x))",
+            "echo $[ x='a[$(canary)]', x ]",
+            "x='$(canary)'; echo \"${x@P}\"",
+            "x='a[$(canary)]'; [[ x -eq 1 ]]; echo",
+            "x='a[$(canary)]'; echo ${!x}",
+            "x='a[$(canary)]'; echo ${y:x}",
+            "x='a[$(canary)]'; echo ${y[x]}",
+            "unset 'a[$(canary)]'; echo",
+            "mapfile -t 'a[$(canary)]'; echo",
+            "getopts a 'b[$(canary)]'; echo",
+            "x='b[$(canary)]'; a[x]=1; echo",
+        ],
+    );
+    runs(
+        "echo *",
+        &["i=1; echo $((i + 1))", "echo $((1 + 2))", "for ((i=0;i<3;i++)); do echo $i; done"],
+    );
+}
+
+#[test]
+fn a_denied_program_is_known_by_all_its_spellings() {
+    refuses_or_asks(
+        "rm *",
+        &[
+            "'rm' x",
+            "\\rm x",
+            "FOO=1 rm x",
+            "/bin/rm x",
+            ">/dev/null rm x",
+            "2>&1 rm x",
+            "<f rm x",
+            "r''m x",
+            "$'rm' x",
+            "$'\\x72m' x",
+            "{rm,x}",
+            "x=rm; $x y",
+            "env rm x",
+            "env -i FOO=1 rm x",
+            "command rm x",
+            "builtin command rm x",
+            "exec rm x",
+            "exec -a ls rm x",
+            "eval rm x",
+            "sh -c 'rm x'",
+            "bash -c \"rm x\"",
+            "timeout 5 rm x",
+            "nice -n 3 rm x",
+            "nohup rm x",
+            "setsid rm x",
+            "stdbuf -oL rm x",
+            "xargs rm",
+            "find . -exec rm {} +",
+            "flock l rm x",
+            "script -c 'rm x' /dev/null",
+            "sudo rm x",
+            "busybox rm x",
+            "time rm x",
+            "! rm x",
+            "echo x | xargs -I{} rm {}",
+            "`echo rm` x",
+            "$(echo rm) x",
+            "r${x}m y",
+            "rm",
+            "echo | sh",
+            "sh <<< 'rm x'",
+            ". ./f",
+            "trap 'rm x' EXIT",
+            "alias ls='rm x'",
+            "hash -p /bin/rm ls; ls",
+            "/bin/r? x",
+            "set -- rm; \"$@\"",
+            "sh -c -- 'rm x'",
+            "sh -ec 'rm x'",
+            "watch rm x",
+            "ionice -c 3 rm x",
+            "doas rm x",
+            "parallel rm ::: x",
+            "unshare rm x",
+            "env -S 'rm x'",
+            "command -p rm x",
+            "npx rm",
+            "uv run rm x",
+            "xargs -a f rm",
+            "fd -x rm",
+            "x=r; y=m; $x$y z",
+            "coproc rm x",
+            "su -c 'rm x'",
+        ],
+    );
+}
+
+#[test]
+fn what_is_shown_names_the_hidden_command() {
+    for script in [
+        "env FOO=1 timeout 5 nice canary x",
+        "sh -c 'canary x'",
+        "find . -exec canary x \\;",
+        "eval 'canary' x",
+    ] {
+        assert!(asked(&analysed(script)).contains(&"canary x"), "{script}");
+    }
+}
+
+#[test]
+fn a_wrapper_is_asked_for_as_well() {
+    let analysis = analysed("sudo timeout 5 ls");
+    assert_eq!(asked(&analysis), ["sudo timeout 5 ls", "timeout 5 ls", "ls"]);
+    asks("timeout *", &["timeout 5 ls"]);
+    asks("ls *", &["timeout 5 ls"]);
+}
+
+#[test]
+fn no_number_of_commands_hides_one() {
+    for count in [60, 500, 5_000] {
+        let script = format!("{}canary", "true && ".repeat(count));
+        assert_ne!(with_denied("canary *", &script), Answer::Runs);
+        let script = format!("{}canary", "true;".repeat(count));
+        assert_ne!(with_denied("canary *", &script), Answer::Runs);
+    }
+    let script = format!("echo hi{}; canary", " ".repeat(5_000));
+    assert_ne!(with_denied("canary *", &script), Answer::Runs);
+}
+
+#[test]
+fn find_that_runs_removes_or_writes_is_not_just_find() {
+    asks(
+        "find *",
+        &[
+            "find . -exec canary {} \\;",
+            "find . -execdir canary {} +",
+            "find . -ok canary \\;",
+            "find . -fprintf /outside/x %p",
+            "find . -fprint /outside/x",
+            "find . -fls /outside/x",
+            "find /outside -delete",
+            "find . $x",
+            "find . -files0-from f",
+        ],
+    );
+    runs(
+        "find *",
+        &[
+            "find . -name '*.rs' -newer x -not -path './t/*'",
+            "find src tests -type f -printf '%p\\n'",
+        ],
+    );
+    let deletes = |effect: &haft_shell::Effect| matches!(&effect.action, Shell::Delete(_));
+    assert!(analysed("find . -name x -delete").effects.iter().any(deletes));
+}
+
+#[test]
+fn git_that_runs_something_else_is_not_just_git() {
+    asks(
+        "git *",
+        &[
+            "git -c core.pager=canary log",
+            "git -c alias.x='!canary' x",
+            "git --exec-path=. status",
+            "git ls-remote --upload-pack=canary .",
+            "git ls-remote --upload-p canary .",
+            "git grep -O canary",
+            "git grep --open-files-in-pager=canary x",
+            "git rebase --exec canary HEAD~1",
+            "git rebase -x canary HEAD~1",
+            "git bisect run canary",
+            "git config core.pager canary",
+            "git xx",
+            "git submodule foreach canary",
+            "git difftool -x canary",
+            "git clone ext::canary",
+            "git fetch 'ext::sh -c canary'",
+            "git filter-branch --tree-filter canary",
+            "git $x",
+            "git --git-dir=x status",
+            "git --work-tree=/outside checkout .",
+            "GIT_PAGER=canary git log",
+            "git -C evil status",
+            "cd evil && git status",
+            "git log --output=/outside/x",
+            "git archive -o /outside/x HEAD",
+            "git push --receive-pack=canary",
+            "git clone --config core.sshCommand=canary x",
+            "git init --template=evil",
+            "git clone -u canary x",
+            "git diff --ext-diff",
+            "git commit -F /outside/x",
+            "git worktree add /outside/x",
+            "git format-patch -o /outside x",
+            "git -p -c a=b log",
+            "git rebase -i HEAD~1",
+            "git send-email x",
+            "git help -w log",
+            "git hook run x",
+            "git pull --upload-pack canary",
+        ],
+    );
+    runs(
+        "git *",
+        &[
+            "git status",
+            "git log --oneline -10",
+            "git diff HEAD~1 -- src/main.rs",
+            "git add -A && git commit -m 'a; canary'",
+            "git push -u origin main",
+            "git checkout -b new",
+            "git stash list",
+            "git branch -a",
+            "git show HEAD:src/a.rs",
+            "git log -S needle --format='%h %s'",
+            "git rebase main",
+            "git clean -fdx",
+            "git tag v1",
+            "git fetch origin",
+        ],
+    );
+}
+
+#[test]
+fn options_that_run_programs_are_known() {
+    for (rule, scripts) in [
+        (
+            "sed *",
+            &[
+                "sed '1e canary' f",
+                "sed 's/a/b/e' f",
+                "sed -f evil f",
+                "sed \"$x\" f",
+                "sed -n 'w /outside/x' f",
+            ][..],
+        ),
+        (
+            "awk *",
+            &[
+                "awk 'BEGIN{system(\"canary\")}'",
+                "awk '{print > \"/outside/x\"}' f",
+                "awk -f evil",
+                "awk '{print|\"canary\"}'",
+                "awk -i inplace 1 f",
+                "awk \"$x\"",
+            ],
+        ),
+        (
+            "tar *",
+            &[
+                "tar cf x --checkpoint=1 --checkpoint-action=exec=canary .",
+                "tar xf x --to-command=canary",
+                "tar xf x --to-com=canary",
+                "tar -I canary -cf x .",
+                "tar cf x *",
+                "tar xf x -C /outside",
+                "tar --use-compress-prog=canary -xf x",
+                "tar xfF x canary",
+                "tar cf host:x --rsh-command=canary .",
+            ],
+        ),
+        (
+            "sort *",
+            &[
+                "sort --compress-program=canary f",
+                "sort --comp canary f",
+                "sort -o /outside/x f",
+                "sort f -o/outside/x",
+            ],
+        ),
+        ("rg *", &["rg --pre canary x", "rg --pre=canary x", "rg --hostname-bin canary x"]),
+        ("man *", &["man -P canary ls", "man --pager=canary ls", "man -H canary ls"]),
+        (
+            "ssh *",
+            &["ssh -oProxyCommand=canary x", "ssh -o LocalCommand=canary x", "ssh -F evil x"],
+        ),
+        (
+            "make *",
+            &[
+                "make -f evil.mk",
+                "make --eval='x:;canary'",
+                "make CC=canary",
+                "make -C evil",
+                "make SHELL=/x all",
+            ],
+        ),
+        ("zip *", &["zip x.zip f -T -TT canary", "zip x.zip f -T --unzip-command canary"]),
+        ("split *", &["split --filter=canary f", "split --filt canary f"]),
+        ("curl *", &["curl -K evil x.org", "curl -o /outside/x x.org", "curl x.org"]),
+        (
+            "wget *",
+            &[
+                "wget --use-askpass=canary x.org",
+                "wget -O /outside/x x.org",
+                "wget -e use_askpass=canary x.org",
+            ],
+        ),
+        ("rsync *", &["rsync -e canary a b:", "rsync --rsh=canary a b:", "rsync a /outside"]),
+        (
+            "python *",
+            &[
+                "python -c 'x'",
+                "python evil.py",
+                "echo x | python",
+                "python - <<< x",
+                "python -i",
+                "python -m evil",
+            ],
+        ),
+        (
+            "node *",
+            &[
+                "node -e x",
+                "node -p x",
+                "node -r ./evil x.js",
+                "node evil.js",
+                "node --import ./e x.js",
+            ],
+        ),
+        (
+            "perl *",
+            &[
+                "perl -e x",
+                "perl -pe1 f",
+                "perl evil.pl",
+                "perl -MPOSIX -e x",
+                "perl -i -pe s/a/b/ f",
+            ],
+        ),
+        ("vim *", &["vim -c '!canary' f", "vim -es --cmd x", "vim f", "vim -S evil"]),
+        ("env *", &["env canary", "env -S canary", "env FOO=1 canary", "env PATH=. ls"]),
+        (
+            "go *",
+            &[
+                "go test -exec canary ./...",
+                "go build -toolexec canary",
+                "go generate",
+                "go vet -vettool=canary",
+            ],
+        ),
+        (
+            "gcc *",
+            &[
+                "gcc -wrapper canary x.c",
+                "gcc -B. x.c",
+                "gcc -fplugin=./e.so x.c",
+                "gcc -specs=evil x.c",
+                "gcc x.c -o /outside/x",
+            ],
+        ),
+        (
+            "npm *",
+            &[
+                "npm exec canary",
+                "npm config set script-shell canary",
+                "npm run evil",
+                "npm run build --script-shell canary",
+            ],
+        ),
+        (
+            "cargo *",
+            &[
+                "cargo --config 'build.rustc=\"canary\"' build",
+                "cargo test --config x",
+                "cargo install x",
+            ],
+        ),
+        ("xargs *", &["xargs canary", "xargs -n1 canary", "echo .env | xargs cat"]),
+        ("less *", &["less +'!canary' f", "less -k evil f"]),
+        ("busybox *", &["busybox sh -c canary", "busybox canary"]),
+        ("gdb *", &["gdb -ex 'shell canary'"]),
+        (
+            "ls *",
+            &[
+                "PATH=. ls",
+                "LD_PRELOAD=./e.so ls",
+                "export PATH=.; ls",
+                "BASH_ENV=x ls",
+                "IFS=x; ls",
+                "alias ls=canary; ls",
+            ],
+        ),
+    ] {
+        asks(rule, scripts);
+    }
+}
+
+#[test]
+fn functions_and_aliases_that_shadow_are_followed() {
+    asks(
+        "ls *",
+        &[
+            "ls() { canary; }; ls",
+            "function ls { canary; }; ls",
+            "if x; then ls() { canary; }; fi; ls",
+        ],
+    );
+    runs("ls *", &["f() { ls; }; f", "canary() { ls -l; }; canary"]);
+    asks("ls *", &["f() { f; ls; }; f", "command_not_found_handle() { canary; }; ls"]);
+    // `command` and other programs do not see functions.
+    asks("ls *", &["canary() { ls; }; command canary", "canary() { ls; }; env canary"]);
+}
+
+#[test]
+fn a_variable_that_was_not_set_after_all_is_not_relied_on() {
+    asks(
+        "ls *",
+        &[
+            "x=canary; x=ls > /nonexistent/f; $x",
+            "x=canary; { x=ls; } > /nonexistent/f; $x",
+            "x=canary; export x=ls > /nonexistent/f; $x",
+            "readonly x=canary\nx=ls\n$x",
+            "_=ls; : canary; $_",
+            "x=canary\ny=$((1/0)) x=ls\n$x",
+            "x=canary\ny=$((08)) x=ls\n$x",
+            "x=canary; false && x=ls; $x",
+            "x=canary; if false; then x=ls; fi; $x",
+            "x=canary; while false; do x=ls; done; $x",
+            "x=canary; (x=ls); $x",
+            "x=canary; x=ls & $x",
+            "x=canary; x=ls | :; $x",
+            "x=canary; f() { local x=ls; }; f; $x",
+            "x=ls; f() { x=canary; return; x=ls; }; f; $x",
+            "x=ls; for i in 1; do x=canary; break; x=ls; done; $x",
+            "x=canary; case a in b) x=ls;; esac; $x",
+            "x=ls; for x in canary; do $x; done",
+            "x=ls; read x <<< canary; $x",
+            "x=ls; printf -v x canary; $x",
+            "x=ls; unset x; $x y",
+            "x=ls; : ${x:=canary}; $x",
+            "x=ls; x=canary eval '$x'",
+        ],
+    );
+    runs("ls *", &["x=ls; $x", "x=ls; $x -l $x", "x=ls && $x"]);
+}
+
+#[test]
+fn broken_and_bottomless_scripts_ask() {
+    for script in [
+        "echo hi; )(".to_owned(),
+        "echo 'x".to_owned(),
+        "echo \"x".to_owned(),
+        "(".repeat(100_000),
+        "$(".repeat(50_000),
+        "`".repeat(1_001),
+        "echo ${".to_owned(),
+        "echo $((".to_owned(),
+        "if".to_owned(),
+        "cat <<E".to_owned(),
+        "x".repeat(2_000_000),
+        "{ ".repeat(60_000),
+        "((((".repeat(20_000),
+        "echo \"${x:-".repeat(10_000),
+        "! ".repeat(60_000),
+    ] {
+        assert!(!analysed(&script).is_proven(), "{}", &script[..script.len().min(40)]);
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_is_refused_or_quoted() {
+    for script in [
+        "ls\0",
+        "ls\u{a0}-l",
+        "ls\u{2028}canary",
+        "ls\u{200b}",
+        "\u{feff}ls",
+        "l\u{202e}s",
+        "ls\u{3000}x",
+        "ls\u{b}x",
+        "ls\u{85}x",
+    ] {
+        assert!(!analysed(script).is_proven(), "{script:?}");
+    }
+    assert!(analysed("git commit -m 'a\u{a0}b'").is_proven());
+}
+
+#[test]
+fn other_shells_are_not_guessed_at() {
+    for script in ["powershell -Command ls", "pwsh -c ls", "cmd.exe /c dir", "fish -c ls", "wsl ls"]
+    {
+        assert!(!analysed(script).is_proven(), "{script}");
+    }
+}
+
+#[test]
+fn unknown_arguments_are_said_to_be_unknown() {
+    let analysis = analysed("frob -x \"$y\" z");
+    let run = analysis.runs().next().unwrap();
+    assert_eq!((run.known, run.words.len(), run.standing), (2, 4, Standing::Asked));
+    assert_ne!(with_denied("frob --delete *", "frob $y"), Answer::Runs);
+    assert_eq!(with_denied("other *", "frob $y"), Answer::Runs);
+}
+
+#[test]
+fn a_doubt_says_why_and_where() {
+    let analysis = analysed("echo ok\n$x foo");
+    let doubt = &analysis.doubts[0];
+    assert_eq!((doubt.line, doubt.excerpt.as_str()), (2, "$x foo"));
+    assert_eq!(doubt.reason, "the name of a command is not certain before it runs");
+}
