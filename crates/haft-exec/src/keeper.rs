@@ -1,0 +1,175 @@
+//! The runtime's end of the keeper: starts it when it is first needed, and has it start commands.
+
+use std::ffi::OsString;
+use std::io::{self, IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    sendmsg, socketpair,
+};
+
+use crate::command::Command;
+use crate::error::SpawnError;
+use crate::files::{Ends, Streams};
+use crate::process::Process;
+use crate::wire::{News, Request};
+
+/// Starts commands through a small process of its own, so that all of them can be ended.
+///
+/// The process is started when it is first needed. It ends, with everything it started, when the last
+/// of this and of every [`Process`] is dropped, and also when this program is killed.
+#[derive(Debug)]
+pub struct Keeper {
+    program: PathBuf,
+    args: Vec<OsString>,
+    running: Mutex<Option<Arc<Running>>>,
+}
+
+/// The process that keeps commands.
+#[derive(Debug)]
+pub(crate) struct Running {
+    socket: Option<OwnedFd>,
+    child: Mutex<std::process::Child>,
+}
+
+impl Keeper {
+    /// `program` is one that calls [`keep_commands`](crate::keep_commands) when its first argument is
+    /// [`WORD`](crate::WORD); most often this program itself, as `/proc/self/exe`.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        let args = vec![OsString::from(crate::WORD)];
+        Self { program: program.into(), args, running: Mutex::new(None) }
+    }
+
+    /// Starts `command`. Dropping the future, or the process, ends all of it.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// If it could not be started; then nothing of it has run.
+    pub async fn spawn(&self, command: &Command) -> Result<Process, SpawnError> {
+        let program =
+            command.program_path().ok_or_else(|| SpawnError::NotFound(command.program.clone()))?;
+        let started = Instant::now();
+        let Streams { ours, theirs } = Streams::new(command).map_err(SpawnError::Files)?;
+        let (control, far) = pair().map_err(SpawnError::Files)?;
+        let request = Request {
+            program,
+            args: command.args.clone(),
+            cwd: command.cwd.clone(),
+            env: command.env.clone(),
+            terminal: command.terminal,
+            limits: command.limits,
+            sandbox: command.sandbox.clone(),
+        };
+        let request = in_memory(&request.encode()).map_err(SpawnError::Files)?;
+        let files = [&request, &far, &theirs.input, &theirs.output, &theirs.errors];
+        let keeper = self.send(files.map(AsFd::as_fd)).await.map_err(SpawnError::Keeper)?;
+        // The keeper has its own now; ours would keep the output from ending.
+        drop((request, far, theirs));
+        let ends = Ends::new(ours, control).map_err(SpawnError::Files)?;
+        let mut process = Process::new(keeper, ends, started, command);
+        match process.news().await.map_err(SpawnError::Keeper)? {
+            Some(News::Started { pid, layers }) => {
+                process.set_started(pid, layers);
+                Ok(process)
+            }
+            Some(News::Failed { what, errno }) => Err(SpawnError::from_keeper(what, errno)),
+            _ => Err(SpawnError::Keeper(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    /// Sends the files of a request, to a new keeper if the one there was is gone.
+    async fn send(&self, files: [BorrowedFd<'_>; 5]) -> io::Result<Arc<Running>> {
+        let mut fresh = false;
+        loop {
+            let running = self.running()?;
+            match running.send(files) {
+                Ok(()) => return Ok(running),
+                // It has more to do than it can be told; there is nothing to wait on but time.
+                Err(Errno::AGAIN | Errno::TOOMANYREFS) => {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE | Errno::CONNRESET) if !fresh => {
+                    fresh = true;
+                    self.forget(&running);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn running(&self) -> io::Result<Arc<Running>> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = &*running {
+            return Ok(Arc::clone(running));
+        }
+        let new = Arc::new(self.start()?);
+        *running = Some(Arc::clone(&new));
+        Ok(new)
+    }
+
+    fn forget(&self, gone: &Arc<Running>) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.as_ref().is_some_and(|running| Arc::ptr_eq(running, gone)) {
+            *running = None;
+        }
+    }
+
+    fn start(&self) -> io::Result<Running> {
+        let (near, far) = pair()?;
+        let child = std::process::Command::new(&self.program)
+            .args(&self.args)
+            .env_clear()
+            .current_dir("/")
+            .stdin(far)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Running { socket: Some(near), child: Mutex::new(child) })
+    }
+}
+
+impl Running {
+    fn send(&self, files: [BorrowedFd<'_>; 5]) -> Result<(), Errno> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&files));
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
+        sendmsg(socket, &[IoSlice::new(&[0])], &mut control, flags).map(|_| ())
+    }
+}
+
+/// The keeper ends when its socket does, and is waited for, so that it is no zombie.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.socket = None;
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _gone = child.wait();
+    }
+}
+
+/// Two ends of a socket that keeps messages apart.
+fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+    Ok(socketpair(family, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+/// A file in memory: a request may be larger than a message.
+fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
+    use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+    let mut file = std::fs::File::from(memfd_create("request", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    seek(&file, SeekFrom::Start(0))?;
+    Ok(file.into())
+}

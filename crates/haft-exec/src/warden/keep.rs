@@ -1,0 +1,173 @@
+//! The keeper: takes requests, makes a warden for each, and cleans up after those that are gone.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::watch::{self, Files};
+use super::{Doing, Failure, receive, tell, tree};
+use crate::sandbox::enter::Entry;
+use crate::sandbox::placeholder::{self, Made, Placeholder};
+use crate::sandbox::{Sandbox, enter, seccomp};
+use crate::sys;
+use crate::wire::Request;
+
+/// How long wardens have to end their commands after the runtime is gone.
+const LAST_WAIT: Duration = Duration::from_secs(3);
+
+/// Serves requests from `socket` until its other end is gone. Returns the program's exit code.
+pub(super) fn serve(socket: OwnedFd) -> i32 {
+    let Ok(mut keeper) = Keeper::new(socket) else { return 1 };
+    while keeper.turn() {}
+    keeper.end();
+    0
+}
+
+struct Keeper {
+    socket: OwnedFd,
+    signals: OwnedFd,
+    /// Every warden that lives, with what is to be taken away when it is gone.
+    wardens: HashMap<i32, Vec<Placeholder>>,
+    made: Made,
+    filters: seccomp::Filters,
+}
+
+impl Keeper {
+    fn new(socket: OwnedFd) -> std::io::Result<Self> {
+        // A session of its own, so that an interrupt typed at the runtime's terminal is the runtime's.
+        let _already_a_leader = rustix::process::setsid();
+        sys::ignore_signals();
+        // Standard input is the socket, which is kept under another number.
+        let nothing = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, 0.into())?;
+        rustix::stdio::dup2_stdin(&nothing)?;
+        drop(nothing);
+        sys::close_from_on_exec(3)?;
+        // What a killed warden leaves behind comes to us.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let signals = sys::child_signals()?;
+        Ok(Self {
+            socket,
+            signals,
+            wardens: HashMap::new(),
+            made: Made::default(),
+            filters: seccomp::Filters::default(),
+        })
+    }
+
+    /// Waits for one thing to happen and sees to it. Says whether there is more to come.
+    fn turn(&mut self) -> bool {
+        let mut waiting =
+            [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+        let _interrupted = poll(&mut waiting, None);
+        let [request, child] = waiting.map(|fd| !fd.revents().is_empty());
+        if child {
+            self.reap();
+        }
+        if !request {
+            return true;
+        }
+        let mut files = Vec::new();
+        match receive(&self.socket, &mut [0; 1], &mut files) {
+            Ok(Some(_)) => self.start(files),
+            Ok(None) => return false,
+            Err(error) => return error.kind() == std::io::ErrorKind::Interrupted,
+        }
+        true
+    }
+
+    /// Starts the command that `files` describe; whoever asked is told if that fails.
+    fn start(&mut self, files: Vec<OwnedFd>) {
+        let Ok([request, control, input, output, errors]) = <[OwnedFd; 5]>::try_from(files) else {
+            return;
+        };
+        let files = Files { control, input, output, errors };
+        if let Err(failure) = self.make_warden(request, &files) {
+            tell(&files.control, &failure.news());
+        }
+    }
+
+    fn make_warden(&mut self, request: OwnedFd, files: &Files) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        File::from(request).read_to_end(&mut bytes).doing(|| "read the request".into())?;
+        let request = Request::decode(&bytes).ok_or_else(|| Failure {
+            what: "understand the request: the keeper is of another version".into(),
+            errno: 0,
+        })?;
+        let mut placeholders = Vec::new();
+        let mut wanted = Vec::new();
+        if let Sandbox::Confined(confinement) = &request.sandbox {
+            self.filters.prepare(confinement);
+            wanted.extend(enter::namespaces(confinement));
+            placeholders = placeholder::put(confinement, &mut self.made)?;
+        }
+        let (side, entry) = fork(&wanted);
+        match side.doing(|| "make a process".into())? {
+            sys::Side::Parent(pid) => {
+                self.wardens.insert(pid.as_raw_nonzero().get(), placeholders);
+                Ok(())
+            }
+            sys::Side::Child => watch::be_warden(&request, files, &self.filters, &entry),
+        }
+    }
+
+    /// Takes ended children away. A child that is no warden is what a killed warden left: it ends.
+    fn reap(&mut self) {
+        tree::drain(&self.signals);
+        while let Ok(Some(reaped)) = sys::reap() {
+            if let Some(placeholders) = self.wardens.remove(&reaped.pid) {
+                for placeholder in placeholders {
+                    placeholder.take_away(&mut self.made);
+                }
+                self.end_orphans();
+            }
+        }
+    }
+
+    fn end_orphans(&self) {
+        let me = rustix::process::getpid();
+        for orphan in tree::children(me.as_raw_nonzero().get()) {
+            if !self.wardens.contains_key(&orphan) {
+                tree::kill_below(orphan);
+                if let Some(pid) = Pid::from_raw(orphan) {
+                    let _gone = kill_process(pid, Signal::KILL);
+                }
+            }
+        }
+    }
+
+    /// The runtime is gone. The wardens know it too; what they do not end in time ends here.
+    fn end(mut self) {
+        let deadline = Instant::now() + LAST_WAIT;
+        while !self.wardens.is_empty() && Instant::now() < deadline {
+            let mut waiting = [PollFd::new(&self.signals, PollFlags::IN)];
+            let tick = rustix::event::Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            let _interrupted = poll(&mut waiting, Some(&tick));
+            self.reap();
+        }
+        tree::end_all(Duration::ZERO, &self.signals);
+    }
+}
+
+/// Makes a process in the first of the `wanted` sets of namespaces that the kernel gives, else in ours.
+fn fork(wanted: &[libc::c_int]) -> (std::io::Result<sys::Side>, Entry) {
+    let mut entry = Entry {
+        user: rustix::process::geteuid().as_raw(),
+        group: rustix::process::getegid().as_raw(),
+        flags: 0,
+        refused: None,
+    };
+    for flags in wanted {
+        entry.flags = *flags;
+        match sys::fork(*flags) {
+            Ok(side) => return (Ok(side), Entry { refused: None, ..entry }),
+            Err(error) => entry.refused = entry.refused.or(Some(error)),
+        }
+    }
+    entry.flags = 0;
+    (sys::fork(0), entry)
+}
