@@ -9,7 +9,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use libc::{c_char, c_int, c_long, c_ulong};
+use libc::{c_char, c_int, c_long, c_ulong, c_void};
 use rustix::process::Pid;
 use tokio::io::unix::AsyncFd;
 
@@ -30,6 +30,30 @@ pub(crate) fn fork(namespaces: c_int) -> io::Result<Side> {
         -1 => Err(io::Error::last_os_error()),
         pid => Ok(Pid::from_raw(pid as i32).map_or(Side::Child, Side::Parent)),
     }
+}
+
+/// How much stack a child has between its making and its program.
+const CHILD_STACK: usize = 512 * 1024;
+
+/// Makes a child that does `work` in our memory while we wait, until it is another program or has ended
+/// with what `work` returns. A copy of our memory would be made only to be thrown away.
+pub(crate) fn fork_sharing(mut work: &mut dyn FnMut() -> c_int) -> io::Result<Pid> {
+    extern "C" fn begin(work: *mut c_void) -> c_int {
+        // SAFETY: it is the pointer given to `clone` below, to something that outlives the child's use
+        // of it, as the parent does not go on before the child is done.
+        let work = unsafe { &mut *work.cast::<&mut dyn FnMut() -> c_int>() };
+        work()
+    }
+    let mut stack = vec![MaybeUninit::<u128>::uninit(); CHILD_STACK / size_of::<u128>()];
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack grows down from the end of a block that lives until the child is done with it,
+    // and is aligned. Memory is shared, but the one thread of this process stands still meanwhile, so
+    // nothing is used by two at once.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.len());
+        libc::clone(begin, top.cast(), flags, (&raw mut work).cast())
+    };
+    Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)
 }
 
 /// Becomes another program. Comes back only if that failed.
@@ -181,6 +205,32 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
         unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request) }
             .into(),
     )
+}
+
+/// Asks for turns of so many nanoseconds, 0 for the usual. Who asks for short ones waits less for them,
+/// which is what a process needs that only passes things on. Older kernels do not listen.
+pub(crate) fn ask_for_turns(nanoseconds: u64) {
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let size = size_of::<Attributes>() as u32;
+    // SAFETY: both calls get a structure of the size they are told, which outlives them.
+    unsafe {
+        let mut attributes = MaybeUninit::<Attributes>::zeroed().assume_init();
+        let got = libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0);
+        if got == 0 && attributes.policy == libc::SCHED_OTHER as u32 {
+            attributes.runtime = nanoseconds;
+            libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0);
+        }
+    }
 }
 
 /// Sets the one value of `prctl` that matters for `option`.

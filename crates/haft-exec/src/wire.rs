@@ -156,7 +156,7 @@ impl News {
             Self::Exited { status, user_us, system_us, peak_kib, alone } => {
                 out.number(2);
                 out.number((*status).unsigned_abs().into());
-                [user_us, system_us, peak_kib].map(|number| out.number(*number));
+                [user_us, system_us, peak_kib].into_iter().for_each(|number| out.number(*number));
                 out.number(u64::from(*alone));
             }
             Self::Left { total, some } => {

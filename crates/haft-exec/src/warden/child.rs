@@ -2,7 +2,6 @@
 
 use std::ffi::{CString, OsStr};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::process::{Resource, Rlimit, Signal};
@@ -12,8 +11,8 @@ use super::{Doing, Failure};
 use crate::command::Limits;
 use crate::sandbox::layers::Layers;
 use crate::sandbox::{Sandbox, enter, seccomp};
-use crate::sys::{self, Side};
-use crate::wire::{News, Request};
+use crate::sys;
+use crate::wire::Request;
 
 /// Starts the command and returns its number once it runs.
 pub(super) fn start(
@@ -22,30 +21,26 @@ pub(super) fn start(
     filters: &seccomp::Filters,
     layers: &mut Layers,
 ) -> Result<i32, Failure> {
-    let flags = rustix::pipe::PipeFlags::CLOEXEC;
-    let (result, to_tell) = rustix::pipe::pipe_with(flags).doing(|| "make a pipe".into())?;
     let program = c_string(request.program.as_os_str())?;
     let args = [request.program.as_os_str()].into_iter().chain(request.args.iter().map(|a| &**a));
     let args = args.map(c_string).collect::<Result<Vec<_>, _>>()?;
     let env = environment(request)?;
-    match sys::fork(0).doing(|| "make a process".into())? {
-        Side::Parent(pid) => {
-            drop(to_tell);
-            hear(result, layers)?;
-            Ok(pid.as_raw_nonzero().get())
-        }
-        Side::Child => {
-            let failure = match prepare(request, files, filters, layers) {
-                Ok(()) => {
-                    tell(&to_tell, &News::Started { pid: 0, layers: std::mem::take(layers) });
-                    let error = sys::exec(&program, &args, &env);
-                    Failure::of(format!("run {}", request.program.display()), &error)
-                }
-                Err(failure) => failure,
-            };
-            tell(&to_tell, &failure.news());
-            sys::exit(127)
-        }
+    // The child writes it into our memory; if it becomes the command, there is nothing to write.
+    let mut failure = None;
+    let child = sys::fork_sharing(&mut || {
+        failure = Some(match prepare(request, files, filters, layers) {
+            Ok(()) => {
+                let error = sys::exec(&program, &args, &env);
+                Failure::of(format!("run {}", request.program.display()), &error)
+            }
+            Err(failure) => failure,
+        });
+        127
+    });
+    let pid = child.doing(|| "make a process".into())?;
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(pid.as_raw_nonzero().get()),
     }
 }
 
@@ -80,6 +75,7 @@ fn prepare(
     rustix::process::chdir(cwd).doing(|| format!("enter {}", cwd.display()))?;
     sys::close_from_on_exec(3).doing(|| "close files".into())?;
     sys::reset_signals();
+    sys::ask_for_turns(0);
     limit(&request.limits)?;
     if let Sandbox::Confined(confinement) = &request.sandbox {
         enter::confine(confinement, filters, layers)?;
@@ -103,39 +99,6 @@ fn limit(limits: &Limits) -> Result<(), Failure> {
         rustix::process::setrlimit(resource, both).doing(|| format!("limit {resource:?}"))?;
     }
     Ok(())
-}
-
-/// The child's word on how it went: its layers, and a failure if there was one.
-fn hear(result: OwnedFd, layers: &mut Layers) -> Result<(), Failure> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    std::fs::File::from(result).read_to_end(&mut bytes).doing(|| "hear of the command".into())?;
-    let mut rest = bytes.as_slice();
-    let mut ready = false;
-    while let Some((length, after)) = rest.split_first_chunk() {
-        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let Some((news, after)) = after.split_at_checked(length) else { break };
-        rest = after;
-        match News::decode(news) {
-            Some(News::Started { layers: told, .. }) => {
-                *layers = told;
-                ready = true;
-            }
-            Some(News::Failed { what, errno }) => return Err(Failure { what, errno }),
-            _ => {}
-        }
-    }
-    if ready {
-        Ok(())
-    } else {
-        Err(Failure { what: "prepare the command: it was killed".into(), errno: 0 })
-    }
-}
-
-fn tell(pipe: &OwnedFd, news: &News) {
-    let news = news.encode();
-    let length = (news.len() as u64).to_le_bytes();
-    let _gone = rustix::io::write(pipe, &[&length, news.as_slice()].concat());
 }
 
 fn environment(request: &Request) -> Result<Vec<CString>, Failure> {

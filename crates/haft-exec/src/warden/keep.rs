@@ -20,6 +20,9 @@ use crate::wire::Request;
 /// How long wardens have to end their commands after the runtime is gone.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
+/// The shortest turn there is: all that is done here is to pass things on.
+const SHORT_TURN: u64 = 100_000;
+
 /// Serves requests from `socket` until its other end is gone. Returns the program's exit code.
 pub(super) fn serve(socket: OwnedFd) -> i32 {
     let Ok(mut keeper) = Keeper::new(socket) else { return 1 };
@@ -42,6 +45,7 @@ impl Keeper {
         // A session of its own, so that an interrupt typed at the runtime's terminal is the runtime's.
         let _already_a_leader = rustix::process::setsid();
         sys::ignore_signals();
+        sys::ask_for_turns(SHORT_TURN);
         // Standard input is the socket, which is kept under another number.
         let nothing = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, 0.into())?;
         rustix::stdio::dup2_stdin(&nothing)?;
