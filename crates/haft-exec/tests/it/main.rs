@@ -11,5 +11,7 @@
 )]
 
 mod commands;
+mod ending;
+mod rooms;
 mod sandbox;
 mod world;

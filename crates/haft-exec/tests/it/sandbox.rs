@@ -1,10 +1,26 @@
 //! What a confined command can do, and what is said of its layers.
 
+use std::path::Path;
+
 use haft_exec::sandbox::Protected;
 use haft_exec::sandbox::layers::Layer;
 use haft_exec::{Confinement, Exit, Sandbox};
 
 use crate::world::{folder, keeper, run, script_in};
+
+/// A confinement that the kernel can hold in full; without it, the test is skipped.
+pub(crate) async fn full(test: &str) -> Option<Confinement> {
+    let mut command = script_in("true", Path::new("/"));
+    let confinement = Confinement::read_only();
+    command.sandbox = Sandbox::Confined(confinement.clone());
+    match keeper().spawn(&command).await {
+        Ok(_) => Some(confinement),
+        Err(error) => {
+            eprintln!("SKIP {test}: {error}");
+            None
+        }
+    }
+}
 
 #[tokio::test]
 async fn a_workspace_can_be_written_and_nothing_else() {
