@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -56,6 +57,14 @@ impl Keeper {
     /// # Errors
     /// If it could not be started; then nothing of it has run.
     pub async fn spawn(&self, command: &Command) -> Result<Process, SpawnError> {
+        match self.attempt(command).await {
+            // The keeper was killed with the request unread: there is a new one now.
+            Err(SpawnError::Keeper(_)) => self.attempt(command).await,
+            other => other,
+        }
+    }
+
+    async fn attempt(&self, command: &Command) -> Result<Process, SpawnError> {
         let program =
             command.program_path().ok_or_else(|| SpawnError::NotFound(command.program.clone()))?;
         let started = Instant::now();
@@ -76,14 +85,18 @@ impl Keeper {
         // The keeper has its own now; ours would keep the output from ending.
         drop((request, far, theirs));
         let ends = Ends::new(ours, control).map_err(SpawnError::Files)?;
-        let mut process = Process::new(keeper, ends, started, command);
+        let mut process = Process::new(Arc::clone(&keeper), ends, started, command);
         match process.news().await.map_err(SpawnError::Keeper)? {
             Some(News::Started { pid, layers }) => {
                 process.set_started(pid, layers);
                 Ok(process)
             }
             Some(News::Failed { what, errno }) => Err(SpawnError::from_keeper(what, errno)),
-            _ => Err(SpawnError::Keeper(io::ErrorKind::UnexpectedEof.into())),
+            _ if keeper.is_gone() => {
+                self.forget(&keeper);
+                Err(SpawnError::Keeper(io::ErrorKind::UnexpectedEof.into()))
+            }
+            _ => Err(SpawnError::Impossible("start the command: its warden was killed".into())),
         }
     }
 
@@ -140,6 +153,14 @@ impl Keeper {
 }
 
 impl Running {
+    /// Whether the other end is closed.
+    fn is_gone(&self) -> bool {
+        let Some(socket) = &self.socket else { return true };
+        let mut waiting = [PollFd::new(socket, PollFlags::empty())];
+        let _interrupted = poll(&mut waiting, Some(&Timespec::default()));
+        waiting.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+    }
+
     fn send(&self, files: [BorrowedFd<'_>; 5]) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
         let mut control = SendAncillaryBuffer::new(&mut space);

@@ -119,16 +119,20 @@ impl Keeper {
         }
     }
 
-    /// Takes ended children away. A child that is no warden is what a killed warden left: it ends.
+    /// Takes ended children away. A child that is no warden is what a killed warden left: it ends, and
+    /// what it left in turn, until there is none.
     fn reap(&mut self) {
         tree::drain(&self.signals);
+        let mut orphans = false;
         while let Ok(Some(reaped)) = sys::reap() {
-            if let Some(placeholders) = self.wardens.remove(&reaped.pid) {
-                for placeholder in placeholders {
-                    placeholder.take_away(&mut self.made);
-                }
-                self.end_orphans();
+            let placeholders = self.wardens.remove(&reaped.pid);
+            orphans |= placeholders.is_none() || reaped.status != 0;
+            for placeholder in placeholders.into_iter().flatten() {
+                placeholder.take_away(&mut self.made);
             }
+        }
+        if orphans {
+            self.end_orphans();
         }
     }
 
