@@ -21,6 +21,9 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// How long the end of everything may take beyond the grace before it is reported as it is.
 const PATIENCE: Duration = Duration::from_millis(2500);
 
+/// How long the keeper may take to tidy up.
+const TIDY: Duration = Duration::from_secs(1);
+
 /// How long a command that may wait for an answer must be silent before it is looked at.
 const SILENCE: Duration = Duration::from_millis(700);
 
@@ -106,6 +109,7 @@ impl Process {
         let wall = self.started.elapsed();
         self.drain(&mut take).await?;
         let (left_count, left) = self.who_is_left().await?;
+        self.until_tidy().await?;
         Ok(Ended {
             exited: self.exited,
             by,
@@ -227,6 +231,22 @@ impl Process {
     fn waiting_bytes(&self) -> u64 {
         let files = self.output.iter().chain(&self.errors);
         files.map(|file| rustix::io::ioctl_fionread(file.get_ref()).unwrap_or(0)).sum()
+    }
+
+    /// Waits until what stood for missing protected files is gone, so that nobody takes it for real.
+    async fn until_tidy(&mut self) -> io::Result<()> {
+        let stood = self.confinement.as_ref().is_some_and(|one| !one.protected.is_empty());
+        if stood && self.empty.is_some() {
+            let gone = async {
+                while self.news().await?.is_some() {}
+                io::Result::Ok(())
+            };
+            // The keeper has nothing else to do; if it is stuck, that must not be ours.
+            if let Ok(result) = tokio::time::timeout(TIDY, gone).await {
+                result?;
+            }
+        }
+        Ok(())
     }
 
     async fn who_is_left(&mut self) -> io::Result<(u32, Vec<Left>)> {

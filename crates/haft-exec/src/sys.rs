@@ -79,6 +79,22 @@ pub(crate) fn replace(file: &OwnedFd, by: &OwnedFd) -> io::Result<()> {
     check(unsafe { libc::dup3(by.as_raw_fd(), file.as_raw_fd(), libc::O_CLOEXEC) }.into())
 }
 
+/// Closes every file from 3 on that is not one of `kept`.
+///
+/// Owners of those files must not be dropped any more: this is for a process that ends by [`exit`].
+pub(crate) fn close_all_but(mut kept: Vec<c_int>) {
+    kept.sort_unstable();
+    let mut first = 3;
+    for fd in kept.into_iter().chain([c_int::MAX]) {
+        if first < fd {
+            // SAFETY: as the caller promises, nothing uses these files again. That the kernel is too
+            // old for this call is found out by the next one that needs it.
+            unsafe { libc::syscall(libc::SYS_close_range, first, fd - 1, 0) };
+        }
+        first = fd.saturating_add(1).max(first);
+    }
+}
+
 /// Marks every file from `first` on as closed by `exec`.
 pub(crate) fn close_from_on_exec(first: c_int) -> io::Result<()> {
     // SAFETY: files stay open; only a flag of each changes.

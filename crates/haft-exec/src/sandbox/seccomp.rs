@@ -149,6 +149,8 @@ fn compile(unix: UnixSockets, offline: bool) -> Compiled<Vec<BpfProgram>> {
     forbidden.insert(libc::SYS_socketpair, vec![rule([(0, is_not(libc::AF_UNIX))])?]);
     forbidden.insert(libc::SYS_clone, new_namespaces()?);
     forbidden.insert(libc::SYS_ioctl, terminal_input()?);
+    // Limits of another process: the warden has the same user.
+    forbidden.insert(libc::SYS_prlimit64, vec![rule([(0, is_not(0))])?]);
     for (call, argument) in WITH_MODE {
         let bits = [0o4000_u64, 0o2000];
         let rules = bits.map(|bit| rule([(*argument, (SeccompCmpOp::MaskedEq(bit), bit))]));

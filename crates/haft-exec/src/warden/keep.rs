@@ -34,10 +34,18 @@ pub(super) fn serve(socket: OwnedFd) -> i32 {
 struct Keeper {
     socket: OwnedFd,
     signals: OwnedFd,
-    /// Every warden that lives, with what is to be taken away when it is gone.
-    wardens: HashMap<i32, Vec<Placeholder>>,
+    /// Every warden that lives, with what is to be done when it is gone.
+    wardens: HashMap<i32, Afterwards>,
     made: Made,
     filters: seccomp::Filters,
+}
+
+/// What is to be done when a warden is gone.
+struct Afterwards {
+    /// Taken away.
+    placeholders: Vec<Placeholder>,
+    /// Closed after that, by which the runtime knows.
+    _control: Option<OwnedFd>,
 }
 
 impl Keeper {
@@ -112,7 +120,12 @@ impl Keeper {
         let (side, entry) = fork(&wanted);
         match side.doing(|| "make a process".into())? {
             sys::Side::Parent(pid) => {
-                self.wardens.insert(pid.as_raw_nonzero().get(), placeholders);
+                let control = match placeholders.as_slice() {
+                    [] => None,
+                    _ => files.control.try_clone().ok(),
+                };
+                let afterwards = Afterwards { placeholders, _control: control };
+                self.wardens.insert(pid.as_raw_nonzero().get(), afterwards);
                 Ok(())
             }
             sys::Side::Child => watch::be_warden(&request, files, &self.filters, &entry),
@@ -125,9 +138,12 @@ impl Keeper {
         tree::drain(&self.signals);
         let mut orphans = false;
         while let Ok(Some(reaped)) = sys::reap() {
-            let placeholders = self.wardens.remove(&reaped.pid);
-            orphans |= placeholders.is_none() || reaped.status != 0;
-            for placeholder in placeholders.into_iter().flatten() {
+            let Some(afterwards) = self.wardens.remove(&reaped.pid) else {
+                orphans = true;
+                continue;
+            };
+            orphans |= reaped.status != 0;
+            for placeholder in afterwards.placeholders {
                 placeholder.take_away(&mut self.made);
             }
         }

@@ -1,7 +1,7 @@
 //! The warden of one command: starts it, tells how it goes, ends it, and then itself.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -29,6 +29,9 @@ pub(super) fn be_warden(
     filters: &seccomp::Filters,
     entry: &Entry,
 ) -> ! {
+    // The keeper's own files, and those of other commands, would outlive their owners in here.
+    let Files { control, input, output, errors } = files;
+    sys::close_all_but([control, input, output, errors].map(AsRawFd::as_raw_fd).to_vec());
     match Warden::start(request, files, filters, entry) {
         Ok(mut warden) => while warden.turn(&files.control) {},
         Err(failure) => tell(&files.control, &failure.news()),

@@ -111,7 +111,8 @@ async fn dropping_a_process_ends_everything() {
 async fn a_killed_warden_leaves_nothing_behind() {
     let mark = mark("warden");
     // Its parent is the warden; the children then belong to the keeper, which wants none of them.
-    let mut command = script("setsid sleep 1000 & setsid sleep 1000 & kill -9 $PPID; sleep 1000");
+    let mut command =
+        script("setsid sleep 1000 & setsid sleep 1000 & sleep 0.2; kill -9 $PPID; sleep 1000");
     command.env.push(("MARK".into(), mark.as_str().into()));
     let keeper = keeper();
     let mut process = keeper.spawn(&command).await.unwrap();

@@ -12,6 +12,7 @@
 
 mod commands;
 mod ending;
+mod escape;
 mod rooms;
 mod sandbox;
 mod world;
