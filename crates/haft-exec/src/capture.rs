@@ -253,3 +253,6 @@ impl Runs {
         self.last.push_back(run);
     }
 }
+
+#[cfg(test)]
+mod tests;

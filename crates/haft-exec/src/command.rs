@@ -19,6 +19,8 @@ pub struct Command {
     pub env: Vec<(OsString, OsString)>,
     /// What it reads.
     pub stdin: Stdin,
+    /// Where its standard error goes.
+    pub errors: Errors,
     /// A terminal of this size instead of pipes.
     pub terminal: Option<Size>,
     /// What it may touch.
@@ -37,6 +39,7 @@ impl Command {
             cwd: cwd.into(),
             env: Vec::new(),
             stdin: Stdin::Nothing,
+            errors: Errors::Apart,
             terminal: None,
             sandbox: Sandbox::Off,
             limits: Limits::default(),
@@ -72,6 +75,17 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// Whatever [`Process::write`](crate::Process::write) is given, until it is closed.
     Open,
+}
+
+/// Where the standard error of a command goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Errors {
+    /// A stream of its own: every piece is known to be of one or the other, but two that come at the
+    /// same time may change places.
+    #[default]
+    Apart,
+    /// The same stream as its output: exactly in the order in which it came.
+    Joined,
 }
 
 /// The size of a terminal.

@@ -170,6 +170,7 @@ fn is_secret(name: &str) -> bool {
         return false;
     }
     upper.split(['_', '-', '.']).any(|word| SECRET_WORDS.contains(&word))
+        || upper.ends_with("TOKEN")
         || SECRET_PARTS.iter().any(|part| upper.contains(part))
         || ACCOUNTS.iter().any(|account| upper.starts_with(account))
 }
@@ -185,3 +186,6 @@ fn holds_login(value: &OsStr) -> bool {
         host.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'))
     })
 }
+
+#[cfg(test)]
+mod tests;

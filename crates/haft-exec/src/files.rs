@@ -9,7 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use tokio::io::unix::AsyncFd;
 
-use crate::command::{Command, Size, Stdin};
+use crate::command::{Command, Errors, Size, Stdin};
 
 /// What a command's pipe may hold: fewer turns for large output, little memory for many commands.
 const PIPE: usize = 256 * 1024;
@@ -41,14 +41,17 @@ impl Streams {
         };
         match command.terminal {
             Some(size) => terminal(size, rest),
-            None => pipes(&command.stdin, rest),
+            None => pipes(&command.stdin, command.errors, rest),
         }
     }
 }
 
-fn pipes(stdin: &Stdin, rest: Vec<u8>) -> io::Result<Streams> {
+fn pipes(stdin: &Stdin, errors: Errors, rest: Vec<u8>) -> io::Result<Streams> {
     let (output, to_output) = pipe()?;
-    let (errors, to_errors) = pipe()?;
+    let (errors, to_errors) = match errors {
+        Errors::Apart => pipe().map(|(from, to)| (Some(from), to))?,
+        Errors::Joined => (None, to_output.try_clone()?),
+    };
     let (from_input, input) = if *stdin == Stdin::Nothing {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         (rustix::fs::open("/dev/null", flags, Mode::empty())?, None)
@@ -57,7 +60,7 @@ fn pipes(stdin: &Stdin, rest: Vec<u8>) -> io::Result<Streams> {
         (from, Some(to))
     };
     Ok(Streams {
-        ours: Ours { input, output, errors: Some(errors), rest },
+        ours: Ours { input, output, errors, rest },
         theirs: Theirs { input: from_input, output: to_output, errors: to_errors },
     })
 }

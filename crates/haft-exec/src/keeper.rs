@@ -20,6 +20,8 @@ use crate::command::Command;
 use crate::error::SpawnError;
 use crate::files::{Ends, Streams};
 use crate::process::Process;
+use crate::sandbox::layers::Layers;
+use crate::sandbox::{Confinement, Demand, Sandbox};
 use crate::wire::{News, Request};
 
 /// Starts commands through a small process of its own, so that all of them can be ended.
@@ -62,6 +64,18 @@ impl Keeper {
             Err(SpawnError::Keeper(_)) => self.attempt(command).await,
             other => other,
         }
+    }
+
+    /// Which layers of the sandbox this machine gives, found out by confining something harmless.
+    ///
+    /// # Errors
+    /// If nothing can be confined at all.
+    pub async fn layers(&self) -> Result<Layers, SpawnError> {
+        let mut command = Command::new(crate::shell(None), "/").args(["-c", ":"]);
+        let confinement = Confinement::read_only();
+        let demand = Demand::WhatThereIs;
+        command.sandbox = Sandbox::Confined(Confinement { demand, ..confinement });
+        Ok(self.spawn(&command).await?.layers().clone())
     }
 
     async fn attempt(&self, command: &Command) -> Result<Process, SpawnError> {

@@ -31,8 +31,8 @@ mod warden;
 mod wire;
 
 pub use capture::{Capture, Stream};
-pub use command::{Command, Limits, Size, Stdin};
-pub use environment::{Rules, environment};
+pub use command::{Command, Errors, Limits, Size, Stdin};
+pub use environment::{Reach, Rules, environment};
 #[cfg(target_os = "linux")]
 pub use error::SpawnError;
 #[cfg(target_os = "linux")]

@@ -56,3 +56,6 @@ fn without_escapes(text: &str) -> String {
     }
     plain
 }
+
+#[cfg(test)]
+mod tests;

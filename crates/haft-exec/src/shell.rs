@@ -29,3 +29,6 @@ pub fn shell(users: Option<&Path>) -> PathBuf {
     let mut all = of_system.iter().chain(&LOOKED_FOR).map(Path::new);
     all.find(|shell| shell.is_file()).unwrap_or(Path::new("/bin/sh")).to_owned()
 }
+
+#[cfg(test)]
+mod tests;

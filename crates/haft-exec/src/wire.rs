@@ -346,3 +346,6 @@ impl Reader<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,16 +96,16 @@ fn network(line: &str, confinement: &Confinement) -> Option<Denial> {
     Some(Denial { what: Refused::Connect(host), hint })
 }
 
-/// The absolute path that a line names, with or without quotes.
+/// The absolute path that a line names before it says what is wrong with it, with or without quotes.
 fn path_in(line: &str) -> Option<PathBuf> {
-    let quoted = line.split(['\'', '"', '`', '‘', '’']).find(|part| part.starts_with('/'));
+    let before = [READ_ONLY, NO_RIGHT].iter().find_map(|words| line.split_once(words))?.0;
+    let mut quoted = before.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
     let bare = || {
-        let words = line.split([' ', '(', ')', ',', ';']);
-        words
-            .map(|word| word.trim_end_matches(':'))
-            .find(|word| word.starts_with('/') && word.len() > 1)
+        let words = before.split([' ', '(', ')', ',', ';']);
+        let words: Vec<&str> = words.map(|word| word.trim_end_matches(':')).collect();
+        words.into_iter().rfind(|word| word.starts_with('/') && word.len() > 1)
     };
-    quoted.or_else(bare).map(|path| Path::new(path).to_owned())
+    quoted.find(|part| part.starts_with('/')).or_else(bare).map(|path| Path::new(path).to_owned())
 }
 
 /// The host that a line names.
@@ -118,3 +118,6 @@ fn host_in(line: &str) -> Option<String> {
     };
     line.split([' ', '\'', '"', ':', '/', '(', ')', ',']).find(is_host).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,7 +109,7 @@ fn missing(layer: Layer, reason: &str) -> Failure {
 /// The same user and group inside as outside, and nobody else.
 fn map_user(entry: &Entry) -> Result<(), Failure> {
     let write =
-        |file: &str, text: String| std::fs::write(file, text).doing(|| format!("write {file}"));
+        |file: &str, text: String| fs_err::write(file, text).doing(|| format!("write {file}"));
     let (user, group) = (entry.user, entry.group);
     write("/proc/self/setgroups", "deny".into())?;
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;

@@ -35,3 +35,6 @@ fn rule(text: &mut String, action: &str, path: &Path) {
     // Writing to a string cannot fail.
     let _written = writeln!(text, "({action} (subpath \"{path}\"))");
 }
+
+#[cfg(test)]
+mod tests;

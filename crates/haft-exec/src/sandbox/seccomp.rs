@@ -200,7 +200,7 @@ fn new_namespaces() -> Compiled<Vec<SeccompRule>> {
 fn terminal_input() -> Compiled<Vec<SeccompRule>> {
     [libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD]
         .into_iter()
-        .map(|request| rule([(1, (SeccompCmpOp::Eq, request as u64))]))
+        .map(|request| rule([(1, (SeccompCmpOp::Eq, u64::from(request as u32)))]))
         .collect()
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -13,7 +14,7 @@ use super::watch::{self, Files};
 use super::{Doing, Failure, receive, tell, tree};
 use crate::sandbox::enter::Entry;
 use crate::sandbox::placeholder::{self, Made, Placeholder};
-use crate::sandbox::{Sandbox, enter, seccomp};
+use crate::sandbox::{Confinement, Demand, Sandbox, enter, seccomp};
 use crate::sys;
 use crate::wire::Request;
 
@@ -38,6 +39,8 @@ struct Keeper {
     wardens: HashMap<i32, Afterwards>,
     made: Made,
     filters: seccomp::Filters,
+    /// Whether namespaces can be furnished, once that has been tried.
+    encloses: Option<bool>,
 }
 
 /// What is to be done when a warden is gone.
@@ -68,6 +71,7 @@ impl Keeper {
             wardens: HashMap::new(),
             made: Made::default(),
             filters: seccomp::Filters::default(),
+            encloses: None,
         })
     }
 
@@ -114,7 +118,9 @@ impl Keeper {
         let mut wanted = Vec::new();
         if let Sandbox::Confined(confinement) = &request.sandbox {
             self.filters.prepare(confinement);
-            wanted.extend(enter::namespaces(confinement));
+            if confinement.demand == Demand::Everything || self.can_enclose() {
+                wanted.extend(enter::namespaces(confinement));
+            }
             placeholders = placeholder::put(confinement, &mut self.made)?;
         }
         let (side, entry) = fork(&wanted);
@@ -130,6 +136,30 @@ impl Keeper {
             }
             sys::Side::Child => watch::be_warden(&request, files, &self.filters, &entry),
         }
+    }
+
+    /// Whether the kernel lets us furnish namespaces as well as make them: in some containers it does
+    /// not let us mount `/proc`. Tried once, with a child that does nothing else.
+    fn can_enclose(&mut self) -> bool {
+        if let Some(known) = self.encloses {
+            return known;
+        }
+        let plain = Confinement::read_only();
+        let (side, entry) = fork(&enter::namespaces(&plain));
+        let can = match side {
+            Ok(sys::Side::Child) => {
+                let done = enter::enclose(&plain, Path::new("/"), &entry);
+                sys::exit(i32::from(done.is_err()))
+            }
+            Ok(sys::Side::Parent(pid)) => {
+                let options = rustix::process::WaitOptions::empty();
+                let ended = rustix::process::waitpid(Some(pid), options);
+                ended.is_ok_and(|ended| ended.is_some_and(|(_, status)| status.as_raw() == 0))
+            }
+            Err(_) => false,
+        };
+        self.encloses = Some(can);
+        can
     }
 
     /// Takes ended children away. A child that is no warden is what a killed warden left: it ends, and
@@ -193,5 +223,6 @@ fn fork(wanted: &[libc::c_int]) -> (std::io::Result<sys::Side>, Entry) {
         }
     }
     entry.flags = 0;
+    entry.refused = entry.refused.or(Some(std::io::ErrorKind::Unsupported.into()));
     (sys::fork(0), entry)
 }

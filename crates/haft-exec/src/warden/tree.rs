@@ -192,7 +192,7 @@ fn is_below(pid: i32) -> bool {
 }
 
 fn parent(pid: i32) -> Option<i32> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = fs_err::read(format!("/proc/{pid}/stat")).ok()?;
     // The name, in brackets, may hold anything; what follows its last bracket is plain.
     let rest = stat.get(memchr::memrchr(b')', &stat)? + 2..)?;
     std::str::from_utf8(rest).ok()?.split(' ').nth(1)?.parse().ok()

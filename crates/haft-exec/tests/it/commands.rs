@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_exec::{Exit, Size, SpawnError, Stdin};
+use haft_exec::{Errors, Exit, Size, SpawnError, Stdin};
 
 use crate::world::{finish, keeper, patience, run, script};
 
@@ -12,6 +12,15 @@ async fn a_command_says_both_streams_and_its_exit_code() {
     assert_eq!(done.exit(), Exit::Code(7));
     assert!(done.said.contains("out\n") && done.said.contains("err\n"));
     assert_eq!(done.ended.left_count, 0);
+}
+
+#[tokio::test]
+async fn joined_streams_keep_their_order() {
+    let mut command = script("for i in {1..200}; do echo $i; echo $i >&2; done");
+    command.errors = Errors::Joined;
+    let done = run(&keeper(), &command).await;
+    let wanted: String = (1..=200).map(|number| format!("{number}\n{number}\n")).collect();
+    assert_eq!(done.said, wanted);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@
 mod commands;
 mod ending;
 mod escape;
+mod prompts;
 mod rooms;
 mod sandbox;
 mod world;

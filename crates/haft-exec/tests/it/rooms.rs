@@ -9,7 +9,11 @@ use haft_exec::{Keeper, Patience};
 
 use crate::world::{capture, finish, keeper, patience, run, script, times};
 
-const PART: &str = "HAFT_EXEC_PART";
+pub(crate) const PART: &str = "HAFT_EXEC_PART";
+
+/// How this binary is started for a part.
+pub(crate) const ARGS: [&str; 4] =
+    ["--exact", "rooms::a_room_of_its_own", "--nocapture", "--test-threads=1"];
 
 /// Does nothing in an ordinary run; in a process started by [`start`] it is that process's work.
 #[tokio::test]
@@ -18,6 +22,7 @@ async fn a_room_of_its_own() {
         Some(("killed", mark)) => be_killed(mark).await,
         Some(("calls", _)) => make_many_calls().await,
         Some(("flood", bytes)) => be_flooded(bytes.parse().unwrap()).await,
+        Some(("degraded", folder)) => be_without_namespaces(Path::new(folder)).await,
         Some((part, _)) => panic!("no part {part}"),
         None => {}
     }
@@ -26,7 +31,7 @@ async fn a_room_of_its_own() {
 /// Starts this binary again for one part.
 pub(crate) fn start(part: &str) -> Child {
     std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "rooms::a_room_of_its_own", "--nocapture", "--test-threads=1"])
+        .args(ARGS)
         .env(PART, part)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -171,6 +176,49 @@ async fn mixed(keeper: &Keeper, count: usize) {
     let mut missing = script("true");
     missing.program = "/no/such".into();
     keeper.spawn(&missing).await.unwrap_err();
+}
+
+/// A keeper where no namespaces are to be had: inside of a sandbox.
+async fn be_without_namespaces(folder: &Path) {
+    use haft_exec::sandbox::layers::Layer;
+    use haft_exec::sandbox::{Confinement, Demand, Sandbox};
+    let keeper = keeper();
+    let (work, secret) = (folder.join("inner"), folder.join("secret"));
+    fs_err::create_dir(&work).unwrap();
+    fs_err::write(&secret, "hidden words").unwrap();
+    let text = format!(
+        "echo in > in; echo out > {0}/out; cat {0}/secret; cat /etc/hostname > /dev/null && echo read; \
+         (: > /dev/tcp/127.0.0.1/9) 2>&1; kill -0 $PPID && echo signalled",
+        folder.display()
+    );
+    let mut command = crate::world::script_in(&text, &work);
+    let mut confinement = Confinement::workspace([work.clone()]);
+    confinement.hidden = vec![secret];
+    command.sandbox = Sandbox::Confined(confinement.clone());
+    let error = keeper.spawn(&command).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("could not confine the command: the layer `mounts` is missing"),
+        "{error}"
+    );
+    confinement.demand = Demand::WhatThereIs;
+    command.sandbox = Sandbox::Confined(confinement);
+    let mut process = keeper.spawn(&command).await.unwrap();
+    let layers = process.layers().clone();
+    let missing: Vec<Layer> = layers.missing().map(|(layer, _)| layer).collect();
+    assert_eq!(missing, [Layer::Mounts, Layer::Processes, Layer::Network], "{layers}");
+    assert!(
+        [Layer::Landlock, Layer::Seccomp, Layer::Privileges].iter().all(|one| layers.has(*one))
+    );
+    let done = finish(&mut process, Patience::default()).await;
+    assert_eq!(fs_err::read_to_string(work.join("in")).unwrap(), "in\n", "{}", done.said);
+    assert!(!folder.join("out").exists());
+    assert!(
+        !done.said.contains("hidden words") && !done.said.contains("signalled"),
+        "{}",
+        done.said
+    );
+    assert!(done.said.contains("read\n") && done.said.contains("ot permitted"), "{}", done.said);
+    assert_eq!(keeper.layers().await.unwrap(), layers);
 }
 
 /// A flood of output: all of it in a file, little of it in memory, the ends exact.
