@@ -73,7 +73,7 @@ pub enum Stdin {
     Nothing,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
-    /// Whatever [`Process::write`](crate::Process::write) is given, until it is closed.
+    /// What is written to the [`Input`](crate::Input) that the process gives, until it is dropped.
     Open,
 }
 
