@@ -38,7 +38,8 @@ pub struct Keeper {
 /// The process that keeps commands.
 #[derive(Debug)]
 pub(crate) struct Running {
-    socket: Option<OwnedFd>,
+    /// For confined commands, and for the others.
+    sockets: Option<[OwnedFd; 2]>,
     child: Mutex<std::process::Child>,
 }
 
@@ -95,7 +96,9 @@ impl Keeper {
         };
         let request = in_memory(&request.encode()).map_err(SpawnError::Files)?;
         let files = [&request, &far, &theirs.input, &theirs.output, &theirs.errors];
-        let keeper = self.send(files.map(AsFd::as_fd)).await.map_err(SpawnError::Keeper)?;
+        let confined = command.sandbox != Sandbox::Off;
+        let keeper =
+            self.send(files.map(AsFd::as_fd), confined).await.map_err(SpawnError::Keeper)?;
         // The keeper has its own now; ours would keep the output from ending.
         drop((request, far, theirs));
         let ends = Ends::new(ours, control).map_err(SpawnError::Files)?;
@@ -115,11 +118,11 @@ impl Keeper {
     }
 
     /// Sends the files of a request, to a new keeper if the one there was is gone.
-    async fn send(&self, files: [BorrowedFd<'_>; 5]) -> io::Result<Arc<Running>> {
+    async fn send(&self, files: [BorrowedFd<'_>; 5], confined: bool) -> io::Result<Arc<Running>> {
         let mut fresh = false;
         loop {
             let running = self.running()?;
-            match running.send(files) {
+            match running.send(files, confined) {
                 Ok(()) => return Ok(running),
                 // It has more to do than it can be told; there is nothing to wait on but time.
                 Err(Errno::AGAIN | Errno::TOOMANYREFS) => {
@@ -153,34 +156,35 @@ impl Keeper {
     }
 
     fn start(&self) -> io::Result<Running> {
-        let (near, far) = pair()?;
+        let ((confined, far_confined), (plain, far_plain)) = (pair()?, pair()?);
         let child = std::process::Command::new(&self.program)
             .args(&self.args)
             .env_clear()
             .current_dir("/")
-            .stdin(far)
-            .stdout(Stdio::null())
+            .stdin(far_confined)
+            .stdout(far_plain)
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Running { socket: Some(near), child: Mutex::new(child) })
+        Ok(Running { sockets: Some([confined, plain]), child: Mutex::new(child) })
     }
 }
 
 impl Running {
     /// Whether the other end is closed.
     fn is_gone(&self) -> bool {
-        let Some(socket) = &self.socket else { return true };
+        let Some([socket, _]) = &self.sockets else { return true };
         let mut waiting = [PollFd::new(socket, PollFlags::empty())];
         let _interrupted = poll(&mut waiting, Some(&Timespec::default()));
         waiting.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
     }
 
-    fn send(&self, files: [BorrowedFd<'_>; 5]) -> Result<(), Errno> {
+    fn send(&self, files: [BorrowedFd<'_>; 5], confined: bool) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&files));
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
+        let [for_confined, plain] = self.sockets.as_ref().ok_or(Errno::PIPE)?;
+        let socket = if confined { for_confined } else { plain };
         sendmsg(socket, &[IoSlice::new(&[0])], &mut control, flags).map(|_| ())
     }
 }
@@ -188,7 +192,7 @@ impl Running {
 /// The keeper ends when its socket does, and is waited for, so that it is no zombie.
 impl Drop for Running {
     fn drop(&mut self) {
-        self.socket = None;
+        self.sockets = None;
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _gone = child.wait();
     }

@@ -1,8 +1,6 @@
 //! The keeper: takes requests, makes a warden for each, and cleans up after those that are gone.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,30 +8,36 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::spare::Spare;
 use super::watch::{self, Files};
 use super::{Doing, Failure, receive, tell, tree};
 use crate::sandbox::enter::Entry;
 use crate::sandbox::placeholder::{self, Made, Placeholder};
 use crate::sandbox::{Confinement, Demand, Sandbox, enter, seccomp};
 use crate::sys;
-use crate::wire::Request;
 
 /// How long wardens have to end their commands after the runtime is gone.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
+/// When something that failed is tried again.
+const AGAIN: Duration = Duration::from_millis(50);
+
 /// The shortest turn there is: all that is done here is to pass things on.
 const SHORT_TURN: u64 = 100_000;
 
-/// Serves requests from `socket` until its other end is gone. Returns the program's exit code.
-pub(super) fn serve(socket: OwnedFd) -> i32 {
-    let Ok(mut keeper) = Keeper::new(socket) else { return 1 };
+/// Serves requests from both sockets until their other ends are gone. Returns the program's exit code.
+pub(super) fn serve(confined: OwnedFd, plain: OwnedFd) -> i32 {
+    let Ok(mut keeper) = Keeper::new(confined, plain) else { return 1 };
     while keeper.turn() {}
     keeper.end();
     0
 }
 
 struct Keeper {
+    /// Requests for confined commands, which are started from here.
     socket: OwnedFd,
+    /// Those for others go to a warden that already waits for one.
+    spare: Spare,
     signals: OwnedFd,
     /// Every warden that lives, with what is to be done when it is gone.
     wardens: HashMap<i32, Afterwards>,
@@ -52,37 +56,48 @@ struct Afterwards {
 }
 
 impl Keeper {
-    fn new(socket: OwnedFd) -> std::io::Result<Self> {
+    fn new(socket: OwnedFd, plain: OwnedFd) -> std::io::Result<Self> {
         // A session of its own, so that an interrupt typed at the runtime's terminal is the runtime's.
         let _already_a_leader = rustix::process::setsid();
         sys::ignore_signals();
         sys::ask_for_turns(SHORT_TURN);
-        // Standard input is the socket, which is kept under another number.
+        // The standard files are the sockets, which are kept under other numbers.
         let nothing = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, 0.into())?;
         rustix::stdio::dup2_stdin(&nothing)?;
+        rustix::stdio::dup2_stdout(&nothing)?;
         drop(nothing);
         sys::close_from_on_exec(3)?;
         // What a killed warden leaves behind comes to us.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let signals = sys::child_signals()?;
-        Ok(Self {
+        let mut keeper = Self {
             socket,
+            spare: Spare::new(plain)?,
             signals,
             wardens: HashMap::new(),
             made: Made::default(),
             filters: seccomp::Filters::default(),
             encloses: None,
-        })
+        };
+        keeper.make_spare();
+        Ok(keeper)
     }
 
     /// Waits for one thing to happen and sees to it. Says whether there is more to come.
     fn turn(&mut self) -> bool {
-        let mut waiting =
-            [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
-        let _interrupted = poll(&mut waiting, None);
-        let [request, child] = waiting.map(|fd| !fd.revents().is_empty());
+        let has_spare = self.spare.waits();
+        let mut waiting = [&self.socket, &self.signals, self.spare.taken()]
+            .map(|fd| PollFd::new(fd, PollFlags::IN));
+        // Without a spare, which the machine may be too full for, one is tried again soon.
+        let soon = if has_spare { None } else { Some(tree::timespec(AGAIN)) };
+        let _interrupted = poll(&mut waiting, soon.as_ref());
+        let [request, child, taken] = waiting.map(|fd| !fd.revents().is_empty());
         if child {
             self.reap();
+        }
+        let later = !(has_spare || request || child || taken);
+        if self.spare.was_taken() || later {
+            self.make_spare();
         }
         if !request {
             return true;
@@ -98,22 +113,21 @@ impl Keeper {
 
     /// Starts the command that `files` describe; whoever asked is told if that fails.
     fn start(&mut self, files: Vec<OwnedFd>) {
-        let Ok([request, control, input, output, errors]) = <[OwnedFd; 5]>::try_from(files) else {
-            return;
-        };
-        let files = Files { control, input, output, errors };
+        let Some((request, files)) = Files::with_request(files) else { return };
         if let Err(failure) = self.make_warden(request, &files) {
             tell(&files.control, &failure.news());
         }
     }
 
+    /// Makes a warden that waits for a command. Without one, requests wait until there is one.
+    fn make_spare(&mut self) {
+        if let Ok(pid) = self.spare.make() {
+            self.wardens.insert(pid, Afterwards { placeholders: Vec::new(), _control: None });
+        }
+    }
+
     fn make_warden(&mut self, request: OwnedFd, files: &Files) -> Result<(), Failure> {
-        let mut bytes = Vec::new();
-        File::from(request).read_to_end(&mut bytes).doing(|| "read the request".into())?;
-        let request = Request::decode(&bytes).ok_or_else(|| Failure {
-            what: "understand the request: the keeper is of another version".into(),
-            errno: 0,
-        })?;
+        let request = watch::read(request)?;
         let mut placeholders = Vec::new();
         let mut wanted = Vec::new();
         if let Sandbox::Confined(confinement) = &request.sandbox {
@@ -173,6 +187,7 @@ impl Keeper {
                 continue;
             };
             orphans |= reaped.status != 0;
+            self.spare.ended(reaped.pid);
             for placeholder in afterwards.placeholders {
                 placeholder.take_away(&mut self.made);
             }

@@ -7,6 +7,7 @@
 
 mod child;
 mod keep;
+mod spare;
 mod tree;
 mod watch;
 
@@ -21,14 +22,16 @@ use crate::wire::News;
 /// The word by which a program is asked to be the keeper, as its first argument.
 pub const WORD: &str = "--keep-commands";
 
-/// Is the keeper until the runtime is gone, then ends the program. The socket to it is standard input.
+/// Is the keeper until the runtime is gone, then ends the program. The sockets to it are standard input,
+/// and standard output for commands that are not confined.
 ///
 /// A program that runs commands calls this first thing in `main` when its first argument is [`WORD`].
 /// It must not have started a thread.
 pub fn main() -> ! {
-    let code = match rustix::io::dup(rustix::stdio::stdin()) {
-        Ok(socket) => keep::serve(socket),
-        Err(_) => 1,
+    let dup = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3);
+    let code = match (dup(rustix::stdio::stdin()), dup(rustix::stdio::stdout())) {
+        (Ok(confined), Ok(plain)) => keep::serve(confined, plain),
+        _ => 1,
     };
     crate::sys::exit(code)
 }

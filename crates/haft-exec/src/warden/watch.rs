@@ -1,6 +1,7 @@
 //! The warden of one command: starts it, tells how it goes, ends it, and then itself.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,24 @@ pub(super) struct Files {
     pub(super) input: OwnedFd,
     pub(super) output: OwnedFd,
     pub(super) errors: OwnedFd,
+}
+
+impl Files {
+    /// What comes with a request: the request itself, and the files of the command.
+    pub(super) fn with_request(files: Vec<OwnedFd>) -> Option<(OwnedFd, Self)> {
+        let [request, control, input, output, errors] = <[OwnedFd; 5]>::try_from(files).ok()?;
+        Some((request, Self { control, input, output, errors }))
+    }
+}
+
+/// Reads a request from the file it came in.
+pub(super) fn read(file: OwnedFd) -> Result<Request, Failure> {
+    let mut bytes = Vec::new();
+    File::from(file).read_to_end(&mut bytes).doing(|| "read the request".into())?;
+    Request::decode(&bytes).ok_or_else(|| Failure {
+        what: "understand the request: the keeper is of another version".into(),
+        errno: 0,
+    })
 }
 
 /// Runs the command and stays with it until nothing of it is left.

@@ -120,7 +120,9 @@ impl Outside {
             .iter()
             .any(|kept| path.starts_with(self.at(kept)));
             if meta.is_dir() {
-                waiting.extend(fs_err::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                // What a probe copied into the workspace may be unreadable.
+                let entries = fs_err::read_dir(&path).into_iter().flatten();
+                waiting.extend(entries.map(|entry| entry.unwrap().path()));
             }
             // The workspace itself may change; what is protected in it may not.
             if is_work && !is_kept {
