@@ -22,6 +22,7 @@ use crate::files::{Ends, Streams};
 use crate::process::Process;
 use crate::sandbox::layers::Layers;
 use crate::sandbox::{Confinement, Demand, Sandbox};
+use crate::warden::MESSAGE;
 use crate::wire::{News, Request};
 
 /// Starts commands through a small process of its own, so that all of them can be ended.
@@ -41,6 +42,15 @@ pub(crate) struct Running {
     /// For confined commands, and for the others.
     sockets: Option<[OwnedFd; 2]>,
     child: Mutex<std::process::Child>,
+}
+
+/// Who starts a command.
+#[derive(Clone, Copy)]
+enum To {
+    /// The keeper, in namespaces.
+    Keeper,
+    /// The warden that waits for one.
+    Spare,
 }
 
 impl Keeper {
@@ -94,13 +104,16 @@ impl Keeper {
             limits: command.limits,
             sandbox: command.sandbox.clone(),
         };
-        let request = in_memory(&request.encode()).map_err(SpawnError::Files)?;
-        let files = [&request, &far, &theirs.input, &theirs.output, &theirs.errors];
-        let confined = command.sandbox != Sandbox::Off;
-        let keeper =
-            self.send(files.map(AsFd::as_fd), confined).await.map_err(SpawnError::Keeper)?;
+        let (message, long) = in_message(request.encode()).map_err(SpawnError::Files)?;
+        let files = [&far, &theirs.input, &theirs.output, &theirs.errors].into_iter();
+        let files: Vec<BorrowedFd<'_>> = files.chain(&long).map(AsFd::as_fd).collect();
+        let to = match command.sandbox {
+            Sandbox::Off => To::Spare,
+            Sandbox::Confined(_) => To::Keeper,
+        };
+        let keeper = self.send(to, &message, &files).await.map_err(SpawnError::Keeper)?;
         // The keeper has its own now; ours would keep the output from ending.
-        drop((request, far, theirs));
+        drop((far, theirs));
         let ends = Ends::new(ours, control).map_err(SpawnError::Files)?;
         let mut process = Process::new(Arc::clone(&keeper), ends, started, command);
         match process.news().await.map_err(SpawnError::Keeper)? {
@@ -117,12 +130,17 @@ impl Keeper {
         }
     }
 
-    /// Sends the files of a request, to a new keeper if the one there was is gone.
-    async fn send(&self, files: [BorrowedFd<'_>; 5], confined: bool) -> io::Result<Arc<Running>> {
+    /// Sends a request, to a new keeper if the one there was is gone.
+    async fn send(
+        &self,
+        to: To,
+        message: &[u8],
+        files: &[BorrowedFd<'_>],
+    ) -> io::Result<Arc<Running>> {
         let mut fresh = false;
         loop {
             let running = self.running()?;
-            match running.send(files, confined) {
+            match running.send(to, message, files) {
                 Ok(()) => return Ok(running),
                 // It has more to do than it can be told; there is nothing to wait on but time.
                 Err(Errno::AGAIN | Errno::TOOMANYREFS) => {
@@ -178,14 +196,17 @@ impl Running {
         waiting.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
     }
 
-    fn send(&self, files: [BorrowedFd<'_>; 5], confined: bool) -> Result<(), Errno> {
+    fn send(&self, to: To, message: &[u8], files: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
         let mut control = SendAncillaryBuffer::new(&mut space);
-        control.push(SendAncillaryMessage::ScmRights(&files));
+        control.push(SendAncillaryMessage::ScmRights(files));
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let [for_confined, plain] = self.sockets.as_ref().ok_or(Errno::PIPE)?;
-        let socket = if confined { for_confined } else { plain };
-        sendmsg(socket, &[IoSlice::new(&[0])], &mut control, flags).map(|_| ())
+        let [keeper, spare] = self.sockets.as_ref().ok_or(Errno::PIPE)?;
+        let socket = match to {
+            To::Keeper => keeper,
+            To::Spare => spare,
+        };
+        sendmsg(socket, &[IoSlice::new(message)], &mut control, flags).map(|_| ())
     }
 }
 
@@ -204,11 +225,14 @@ fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(family, kind, SocketFlags::CLOEXEC, None)?)
 }
 
-/// A file in memory: a request may be larger than a message.
-fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
+/// The request as a message; if it is too long for one, a short one and a file in memory.
+fn in_message(bytes: Vec<u8>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
     use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+    if bytes.len() <= MESSAGE {
+        return Ok((bytes, None));
+    }
     let mut file = std::fs::File::from(memfd_create("request", MemfdFlags::CLOEXEC)?);
-    file.write_all(bytes)?;
+    file.write_all(&bytes)?;
     seek(&file, SeekFrom::Start(0))?;
-    Ok(file.into())
+    Ok((vec![0], Some(file.into())))
 }

@@ -223,32 +223,6 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     )
 }
 
-/// Asks for turns of so many nanoseconds, 0 for the usual. Who asks for short ones waits less for them,
-/// which is what a process needs that only passes things on. Older kernels do not listen.
-pub(crate) fn ask_for_turns(nanoseconds: u64) {
-    #[repr(C)]
-    struct Attributes {
-        size: u32,
-        policy: u32,
-        flags: u64,
-        nice: i32,
-        priority: u32,
-        runtime: u64,
-        deadline: u64,
-        period: u64,
-    }
-    let size = size_of::<Attributes>() as u32;
-    // SAFETY: both calls get a structure of the size they are told, which outlives them.
-    unsafe {
-        let mut attributes = MaybeUninit::<Attributes>::zeroed().assume_init();
-        let got = libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0);
-        if got == 0 && attributes.policy == libc::SCHED_OTHER as u32 {
-            attributes.runtime = nanoseconds;
-            libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0);
-        }
-    }
-}
-
 /// Sets the one value of `prctl` that matters for `option`.
 pub(crate) fn prctl(option: c_int, value: c_ulong) -> io::Result<()> {
     // SAFETY: the options used in this crate take a number, never a pointer.

@@ -75,7 +75,6 @@ fn prepare(
     rustix::process::chdir(cwd).doing(|| format!("enter {}", cwd.display()))?;
     sys::close_from_on_exec(3).doing(|| "close files".into())?;
     sys::reset_signals();
-    sys::ask_for_turns(0);
     limit(&request.limits)?;
     if let Sandbox::Confined(confinement) = &request.sandbox {
         enter::confine(confinement, filters, layers)?;

@@ -10,20 +10,18 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::spare::Spare;
 use super::watch::{self, Files};
-use super::{Doing, Failure, receive, tell, tree};
+use super::{Doing, Failure, MESSAGE, receive, tell, tree};
 use crate::sandbox::enter::Entry;
 use crate::sandbox::placeholder::{self, Made, Placeholder};
 use crate::sandbox::{Confinement, Demand, Sandbox, enter, seccomp};
 use crate::sys;
+use crate::wire::Request;
 
 /// How long wardens have to end their commands after the runtime is gone.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
 /// When something that failed is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
-
-/// The shortest turn there is: all that is done here is to pass things on.
-const SHORT_TURN: u64 = 100_000;
 
 /// Serves requests from both sockets until their other ends are gone. Returns the program's exit code.
 pub(super) fn serve(confined: OwnedFd, plain: OwnedFd) -> i32 {
@@ -60,7 +58,6 @@ impl Keeper {
         // A session of its own, so that an interrupt typed at the runtime's terminal is the runtime's.
         let _already_a_leader = rustix::process::setsid();
         sys::ignore_signals();
-        sys::ask_for_turns(SHORT_TURN);
         // The standard files are the sockets, which are kept under other numbers.
         let nothing = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, 0.into())?;
         rustix::stdio::dup2_stdin(&nothing)?;
@@ -102,19 +99,20 @@ impl Keeper {
         if !request {
             return true;
         }
-        let mut files = Vec::new();
-        match receive(&self.socket, &mut [0; 1], &mut files) {
-            Ok(Some(_)) => self.start(files),
+        let (mut files, mut message) = (Vec::new(), [0; MESSAGE]);
+        match receive(&self.socket, &mut message, &mut files) {
+            Ok(Some(count)) => self.start(message.get(..count).unwrap_or_default(), files),
             Ok(None) => return false,
             Err(error) => return error.kind() == std::io::ErrorKind::Interrupted,
         }
         true
     }
 
-    /// Starts the command that `files` describe; whoever asked is told if that fails.
-    fn start(&mut self, files: Vec<OwnedFd>) {
-        let Some((request, files)) = Files::with_request(files) else { return };
-        if let Err(failure) = self.make_warden(request, &files) {
+    /// Starts the command that was asked for; whoever asked is told if that fails.
+    fn start(&mut self, message: &[u8], files: Vec<OwnedFd>) {
+        let Some((files, long)) = Files::with_request(files) else { return };
+        let request = watch::read(message, long);
+        if let Err(failure) = request.and_then(|request| self.make_warden(&request, &files)) {
             tell(&files.control, &failure.news());
         }
     }
@@ -126,8 +124,7 @@ impl Keeper {
         }
     }
 
-    fn make_warden(&mut self, request: OwnedFd, files: &Files) -> Result<(), Failure> {
-        let request = watch::read(request)?;
+    fn make_warden(&mut self, request: &Request, files: &Files) -> Result<(), Failure> {
         let mut placeholders = Vec::new();
         let mut wanted = Vec::new();
         if let Sandbox::Confined(confinement) = &request.sandbox {
@@ -148,7 +145,7 @@ impl Keeper {
                 self.wardens.insert(pid.as_raw_nonzero().get(), afterwards);
                 Ok(())
             }
-            sys::Side::Child => watch::be_warden(&request, files, &self.filters, &entry),
+            sys::Side::Child => watch::be_warden(request, files, &self.filters, &entry),
         }
     }
 

@@ -36,8 +36,11 @@ pub fn main() -> ! {
     crate::sys::exit(code)
 }
 
-/// Most files that come with a request: the request, control, input, output, errors.
+/// Most files that come with a request: control, input, output, errors, a long request.
 const MOST_FILES: usize = 5;
+
+/// Longest request that is its own message.
+pub(crate) const MESSAGE: usize = 32 * 1024;
 
 /// Receives one message and the files beside it. `None` when the other end is gone.
 fn receive(

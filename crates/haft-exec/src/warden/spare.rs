@@ -7,7 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 use super::watch::{self, Files};
-use super::{receive, tell};
+use super::{MESSAGE, receive, tell};
 use crate::sandbox::enter::Entry;
 use crate::sandbox::seccomp::Filters;
 use crate::sys::{self, Side};
@@ -75,17 +75,19 @@ impl Spare {
     /// Waits for a command and is its warden.
     fn wait(&self) {
         sys::close_all_but(vec![self.requests.as_raw_fd(), self.taken.as_raw_fd()]);
-        let mut files = Vec::new();
-        while let Err(error) = receive(&self.requests, &mut [0; 1], &mut files) {
-            if error.kind() != io::ErrorKind::Interrupted {
-                return;
+        let (mut files, mut message) = (Vec::new(), [0; MESSAGE]);
+        let count = loop {
+            match receive(&self.requests, &mut message, &mut files) {
+                Ok(count) => break count.unwrap_or(0),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
             }
-        }
-        let Some((request, files)) = Files::with_request(files) else { return };
+        };
+        let Some((files, long)) = Files::with_request(files) else { return };
         let _alone = set_parent_process_death_signal(None);
         let _told = rustix::io::write(&self.taken, &1_u64.to_ne_bytes());
         let entry = Entry { user: 0, group: 0, flags: 0, refused: None };
-        match watch::read(request) {
+        match watch::read(message.get(..count).unwrap_or_default(), long) {
             Ok(request) => watch::be_warden(&request, &files, &Filters::default(), &entry),
             Err(failure) => tell(&files.control, &failure.news()),
         }

@@ -125,6 +125,10 @@ pub(super) fn left(output: &[String]) -> (u32, Vec<Left>) {
 /// The names under which the kernel knows the open files, by which they are found in other processes.
 pub(super) fn identity(file: impl AsFd) -> Option<String> {
     use std::os::fd::AsRawFd;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo() {
+        return Some(format!("pipe:[{}]", stat.st_ino));
+    }
     let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     Some(fs_err::read_link(link).ok()?.to_string_lossy().into_owned())
 }

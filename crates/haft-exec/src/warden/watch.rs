@@ -14,6 +14,9 @@ use crate::sandbox::{Sandbox, enter, seccomp};
 use crate::sys::{self, Reaped};
 use crate::wire::{News, Order, Request};
 
+/// A command that ends within this time is told of once.
+const SHORT: Duration = Duration::from_millis(2);
+
 /// The open files of a command.
 pub(super) struct Files {
     /// To the runtime: orders come, news go; its end is the runtime's end.
@@ -24,18 +27,23 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// What comes with a request: the request itself, and the files of the command.
-    pub(super) fn with_request(files: Vec<OwnedFd>) -> Option<(OwnedFd, Self)> {
-        let [request, control, input, output, errors] = <[OwnedFd; 5]>::try_from(files).ok()?;
-        Some((request, Self { control, input, output, errors }))
+    /// What comes with a request: the files of the command, and one with the request if it is long.
+    pub(super) fn with_request(files: Vec<OwnedFd>) -> Option<(Self, Option<OwnedFd>)> {
+        let mut files = files.into_iter();
+        let mut next = || files.next();
+        let (control, input, output, errors) = (next()?, next()?, next()?, next()?);
+        Some((Self { control, input, output, errors }, next()))
     }
 }
 
-/// Reads a request from the file it came in.
-pub(super) fn read(file: OwnedFd) -> Result<Request, Failure> {
+/// Reads a request from the message it came in, or from the file if it was too long for that.
+pub(super) fn read(message: &[u8], file: Option<OwnedFd>) -> Result<Request, Failure> {
     let mut bytes = Vec::new();
-    File::from(file).read_to_end(&mut bytes).doing(|| "read the request".into())?;
-    Request::decode(&bytes).ok_or_else(|| Failure {
+    if let Some(file) = file {
+        File::from(file).read_to_end(&mut bytes).doing(|| "read the request".into())?;
+    }
+    let request = Request::decode(if bytes.is_empty() { message } else { &bytes });
+    request.ok_or_else(|| Failure {
         what: "understand the request: the keeper is of another version".into(),
         errno: 0,
     })
@@ -86,7 +94,6 @@ impl Warden {
         filters: &seccomp::Filters,
         entry: &Entry,
     ) -> Result<Self, Failure> {
-        let _already_a_leader = rustix::process::setsid();
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .doing(|| "take in orphans".into())?;
         let signals = sys::child_signals().doing(|| "watch children".into())?;
@@ -101,6 +108,10 @@ impl Warden {
         let shell = child::start(request, files, filters, &mut layers)?;
         // The command holds its own; were they open here, its output would never end.
         child::release_output(files).doing(|| "let go of the output".into())?;
+        // Most commands are short. The runtime that hears of the beginning and the end at once is woken
+        // once, and does not take the processor from what it waits for.
+        let mut waiting = [PollFd::new(&signals, PollFlags::IN)];
+        let _interrupted = poll(&mut waiting, Some(&tree::timespec(SHORT)));
         tell(&files.control, &News::Started { pid: shell.unsigned_abs(), layers });
         Ok(Self { signals, shell, output, reach, deadline: None, shell_ended: false })
     }

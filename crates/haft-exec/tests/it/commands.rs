@@ -24,6 +24,15 @@ async fn joined_streams_keep_their_order() {
 }
 
 #[tokio::test]
+async fn a_long_script_arrives_whole() {
+    let mut text = "x=1;".repeat(30_000);
+    text.push_str("echo end");
+    assert_eq!(run(&keeper(), &script(&text)).await.said, "end\n");
+    let error = keeper().spawn(&script(&"x=1;".repeat(60_000))).await.unwrap_err().to_string();
+    assert_eq!(error, "could not run /bin/bash: Argument list too long (os error 7)");
+}
+
+#[tokio::test]
 async fn a_signal_is_told_as_one() {
     let done = run(&keeper(), &script("kill -SEGV $$")).await;
     assert_eq!(done.exit(), Exit::Signal(11));
