@@ -25,7 +25,7 @@ async fn joined_streams_keep_their_order() {
 
 #[tokio::test]
 async fn a_long_script_arrives_whole() {
-    let mut text = "x=1;".repeat(30_000);
+    let mut text = "x=1\n".repeat(30_000);
     text.push_str("echo end");
     assert_eq!(run(&keeper(), &script(&text)).await.said, "end\n");
     let error = keeper().spawn(&script(&"x=1;".repeat(60_000))).await.unwrap_err().to_string();
