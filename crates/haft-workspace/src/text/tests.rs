@@ -223,14 +223,16 @@ proptest! {
         let text = encoding.decode(&whole).text.into_owned();
         let range = change_of(&text, from, to);
         let new = encodable(&encoding, &new).replace(char::REPLACEMENT_CHARACTER, "");
-        let expected = format!("{}{new}{}", &text[..range.start], &text[range.end..]);
+        let (before, rest) = text.split_at(range.start);
+        let after = rest.split_at(range.len()).1;
+        let expected = format!("{before}{new}{after}");
         match encoding.splice(&whole, &[(range.clone(), &new)]) {
             Ok(spliced) => {
                 prop_assert_eq!(&*encoding.decode(&spliced).text, &expected);
                 prop_assert!(spliced.starts_with(encoding.mark()));
                 // Before and after the span, byte for byte what was there.
-                let head = encoding.encode_part(&text[..range.start]).map_or(0, |head| head.len());
-                let tail = encoding.encode_part(&text[range.end..]).map_or(0, |tail| tail.len());
+                let head = encoding.encode_part(before).map_or(0, |head| head.len());
+                let tail = encoding.encode_part(after).map_or(0, |tail| tail.len());
                 if clean {
                     let mark = encoding.mark().len();
                     prop_assert_eq!(&spliced[..mark + head], &whole[..mark + head]);
