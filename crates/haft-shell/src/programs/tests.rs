@@ -1,3 +1,5 @@
+//! The table is whole, and its words mean something.
+
 use super::*;
 
 #[test]
