@@ -43,3 +43,51 @@ pub(crate) fn show(printer: Printer<'_>, path: &str, old: &[u8], new: &[u8]) {
         printer.line(text);
     }
 }
+
+/// A diff as text, its lines in colour: as a patch (`+new`), or with numbers before (`12 + new`).
+pub(crate) fn in_colour(text: &str, colour: bool) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let line = |line: &str| {
+        let style = match sign(line) {
+            Some('+') => Style::new().fg_color(Some(AnsiColor::Green.into())),
+            Some('-') => Style::new().fg_color(Some(AnsiColor::Red.into())),
+            _ => return line.to_owned(),
+        };
+        format!("{style}{line}{style:#}")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a line of a diff begins with, after its number if it has one.
+fn sign(line: &str) -> Option<char> {
+    let rest = line.trim_start();
+    let words = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let numbered = words.len() < rest.len() && words.starts_with(' ');
+    let sign = if numbered { words.trim_start() } else { line };
+    sign.chars().next().filter(|sign| matches!(sign, '+' | '-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_diff_are_told_by_their_sign_with_and_without_numbers() {
+        for (line, expected) in [
+            ("+new", Some('+')),
+            ("-old", Some('-')),
+            (" same", None),
+            ("12 - old", Some('-')),
+            (" 7 + new", Some('+')),
+            ("12   same - not", None),
+            ("Edited a - b", None),
+            ("", None),
+        ] {
+            assert_eq!(sign(line), expected, "{line}");
+        }
+        assert_eq!(in_colour("+a\n b", false), "+a\n b");
+        assert!(in_colour("+a\n b", true).starts_with("\u{1b}["));
+    }
+}

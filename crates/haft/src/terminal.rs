@@ -9,11 +9,16 @@ use haft_runtime::{Answer, BoxFuture, Host, Question, plain};
 use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::{Mutex, oneshot};
 
+use crate::diff::in_colour;
+use crate::environment::Environment;
+
 /// A host that asks at the terminal, if there is one.
 #[derive(Clone)]
 pub(crate) struct Terminal {
     /// One conversation at a time, also when calls run beside each other.
     tty: Option<Arc<Mutex<Tty>>>,
+    /// Whether diffs are shown in colour.
+    colour: bool,
 }
 
 struct Tty {
@@ -23,14 +28,15 @@ struct Tty {
 
 impl Terminal {
     /// Uses the terminal that the process belongs to, if a person can see it.
-    pub(crate) fn find(stderr_is_terminal: bool) -> Self {
+    pub(crate) fn find(environment: &Environment) -> Self {
         let open = || {
             let tty = fs_err::OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
             let output = tty.into_parts().0;
             let input = BufReader::new(output.try_clone().ok()?);
             Some(Arc::new(Mutex::new(Tty { input, output })))
         };
-        Self { tty: stderr_is_terminal.then(open).flatten() }
+        let tty = environment.stderr_is_terminal.then(open).flatten();
+        Self { tty, colour: environment.colour }
     }
 
     /// Holds a conversation on a thread of its own, which a cancelled call leaves behind.
@@ -54,9 +60,9 @@ impl Terminal {
 
 impl Host for Terminal {
     fn approve<'a>(&'a self, ask: &'a PendingAsk) -> BoxFuture<'a, Reply> {
-        let ask = ask.clone();
+        let (ask, colour) = (ask.clone(), self.colour);
         Box::pin(async move {
-            self.converse(move |tty| approve(tty, &ask)).await.unwrap_or(Reply::Unattended)
+            self.converse(move |tty| approve(tty, &ask, colour)).await.unwrap_or(Reply::Unattended)
         })
     }
 
@@ -71,9 +77,9 @@ impl Host for Terminal {
     }
 }
 
-fn approve(tty: &mut Tty, ask: &PendingAsk) -> std::io::Result<Reply> {
+fn approve(tty: &mut Tty, ask: &PendingAsk, colour: bool) -> std::io::Result<Reply> {
     tty.forget_typed()?;
-    tty.say(&describe(ask))?;
+    tty.say(&describe(ask, colour))?;
     let always = if ask.ask.always.is_empty() { "" } else { ", a always" };
     loop {
         let reply = tty.ask(&format!("y once{always}, n no, f no with feedback [n] "))?;
@@ -93,7 +99,7 @@ fn approve(tty: &mut Tty, ask: &PendingAsk) -> std::io::Result<Reply> {
 }
 
 /// What, why and where. Nothing in it can move the cursor or forge a line.
-pub(crate) fn describe(ask: &PendingAsk) -> String {
+fn describe(ask: &PendingAsk, colour: bool) -> String {
     let mut text = format!("\n{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
     for effect in &ask.ask.effects {
         text.push_str(&format!("  {} {}\n", plain(&effect.key), plain(&effect.value)));
@@ -102,7 +108,9 @@ pub(crate) fn describe(ask: &PendingAsk) -> String {
         }
     }
     if let Some(diff) = ask.ask.metadata.get("diff").and_then(|diff| diff.as_str()) {
-        text.push_str(&diff.lines().map(|line| format!("  {}\n", plain(line))).collect::<String>());
+        let shown: Vec<String> = diff.lines().map(plain).collect();
+        let shown = in_colour(&shown.join("\n"), colour);
+        text.push_str(&shown.lines().map(|line| format!("  {line}\n")).collect::<String>());
     }
     if let Some(rule) = &ask.rule {
         text.push_str(&format!("asked by the rule {}\n", plain(&rule.to_string())));

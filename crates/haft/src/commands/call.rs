@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments;
+use crate::diff::in_colour;
 use crate::open::Haft;
 use crate::print::Printer;
 use crate::terminal::Terminal;
@@ -21,7 +22,7 @@ pub(crate) async fn run(
     args: String,
 ) -> anyhow::Result<u8> {
     haft.recover(printer)?;
-    let runtime = haft.runtime(Terminal::find(haft.environment.stderr_is_terminal))?;
+    let runtime = haft.runtime(Terminal::find(&haft.environment))?;
     let toolset = haft.toolset(&runtime).await;
     let args = Arguments::Text(arguments(args)?);
     let settled = match haft.session(&runtime).await {
@@ -103,7 +104,8 @@ fn show(settled: &Settled, haft: &Haft, printer: Printer<'_>) {
             }
             let text = output.output.trim_end_matches('\n');
             if haft.environment.stdout_is_terminal {
-                printer.line(plain_lines(text));
+                let has_diff = output.metadata.contains_key("diff");
+                printer.line(in_colour(&plain_lines(text), printer.colour && has_diff));
             } else {
                 printer.line(text);
             }
