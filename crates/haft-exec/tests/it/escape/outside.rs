@@ -136,9 +136,9 @@ impl Outside {
             seen.push(format!("{} {mode:o} {uid} {time} {content}", path.display()));
         }
         let victim = self.victim.id();
-        let stat = fs_err::read_to_string(format!("/proc/{victim}/stat")).unwrap_or_default();
-        let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().chars().next());
-        seen.push(format!("victim {state:?}"));
+        // Asleep or not is its own affair; stopped, dead or gone is not.
+        let lives = crate::world::state(victim as i32).is_some_and(|state| "RSDI".contains(state));
+        seen.push(format!("victim lives: {lives}"));
         let limits = fs_err::read_to_string(format!("/proc/{victim}/limits")).unwrap_or_default();
         seen.push(limits);
         for file in ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname"] {
