@@ -297,6 +297,17 @@ pub(crate) fn label(cx: &Context, tool: &str, title: &str) -> Label {
 }
 
 impl Files {
+    /// What writing to a path that the model wrote amounts to.
+    pub(crate) async fn writing(&self, given: &str) -> Result<Vec<Effect>, ToolError> {
+        let place = self.locate(given).await?;
+        let effects = move |workspace: &Workspace| {
+            let current = current(workspace, &place)?;
+            let links = current.as_ref().map_or(1, |current| current.links);
+            Ok(changing(&place, workspace.root(), current.is_some(), false, links))
+        };
+        self.blocking(effects).await?
+    }
+
     /// Runs a change on a thread that may wait. Once begun it is completed, whoever stops waiting.
     pub(crate) async fn change(
         &self,

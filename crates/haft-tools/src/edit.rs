@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::change::{Attempt, Change, Changes, Gist, changing, current};
+use crate::change::{Attempt, Change, Changes, Gist, current};
 use crate::files::Files;
 use crate::stamps::{Sight, Stamp};
 use crate::text_file::{TextFile, stamp_after};
@@ -117,13 +117,7 @@ impl Tool for Edit {
     }
 
     async fn effects(&self, params: &Params, _: &Context) -> Result<Vec<Effect>, ToolError> {
-        let place = self.files.locate(&params.file_path).await?;
-        let effects = move |workspace: &Workspace| {
-            let current = current(workspace, &place)?;
-            let links = current.as_ref().map_or(1, |current| current.links);
-            Ok(changing(&place, workspace.root(), current.is_some(), false, links))
-        };
-        self.files.blocking(effects).await?
+        self.files.writing(&params.file_path).await
     }
 }
 

@@ -79,13 +79,7 @@ impl Tool for Write {
     }
 
     async fn effects(&self, params: &Params, _: &Context) -> Result<Vec<Effect>, ToolError> {
-        let place = self.files.locate(&params.file_path).await?;
-        let effects = move |workspace: &Workspace| {
-            let current = current(workspace, &place)?;
-            let links = current.as_ref().map_or(1, |current| current.links);
-            Ok(changing(&place, workspace.root(), current.is_some(), false, links))
-        };
-        self.files.blocking(effects).await?
+        self.files.writing(&params.file_path).await
     }
 
     fn traits(&self) -> Traits {
