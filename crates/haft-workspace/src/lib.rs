@@ -11,14 +11,18 @@ use rustix::fs::{Mode, OFlags, open as open_dir};
 
 pub mod block;
 pub mod folder;
+pub mod glob;
+mod ignored;
 pub mod kind;
 pub mod open;
 pub mod page;
 pub mod path;
 mod percent;
 pub mod picture;
+pub mod search;
 mod similar;
 pub mod text;
+pub mod walk;
 pub mod write;
 
 /// The folder an agent works in.

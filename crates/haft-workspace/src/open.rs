@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, open, openat, openat2};
 use rustix::io::Errno;
 
 use crate::Workspace;
@@ -87,6 +87,23 @@ impl Workspace {
             None => Ok(Opened { file, metadata }),
         }
     }
+}
+
+/// Opens what lies below a folder, without following any link on the way.
+pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
+    open_without_links(Some(folder), path, true)
+}
+
+/// Whether a file is there, below a folder and with no link on the way. It need not be readable.
+pub(crate) fn is_file_below(folder: BorrowedFd<'_>, path: &Path) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    let opened = match openat2(folder, path, flags, Mode::empty(), resolve) {
+        Err(Errno::NOSYS) => open_step_by_step(folder, path, flags),
+        opened => opened,
+    };
+    let stat = opened.and_then(|handle| rustix::fs::fstat(&handle));
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
 /// Opened without blocking: a pipe that nobody writes to would otherwise be waited for.

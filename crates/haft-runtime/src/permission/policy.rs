@@ -153,6 +153,15 @@ impl Policy {
         self.ceilings().fold(own, |own, ceiling| own.at_most(ceiling.decide(effect)))
     }
 
+    /// Whether the rules alone allow `effect`: as [`Policy::decide`] says, but at no cost for words.
+    pub(super) fn allows(&self, effect: &Effect) -> bool {
+        let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
+        words.last().is_some_and(|word| word.action() == Action::Allow)
+            && words.iter().all(|word| word.action() != Action::Deny)
+            && self.objection(&words, words.last().copied(), effect).is_none()
+            && self.ceilings().all(|ceiling| ceiling.allows(effect))
+    }
+
     /// Whether an *always* for `key` and `pattern`, given earlier, turns the *ask* for `effect` into
     /// *allow*. It beats no deny, means nothing protected that it does not name, and says nothing of
     /// what is unproven.
