@@ -9,7 +9,7 @@ use haft_workspace::glob::Pattern;
 use haft_workspace::open::Opened;
 use haft_workspace::path::Place;
 use haft_workspace::search::tree::Missed;
-use haft_workspace::walk::{Found, Ground, Harvest, Ignored, Walk, threads};
+use haft_workspace::walk::{End, Found, Ground, Harvest, Ignored, Walk, threads};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -170,7 +170,8 @@ impl Job {
         paths.sort();
         let examples: Vec<String> =
             paths.iter().take(EXAMPLES).map(|path| ground.shown(path)).collect();
-        let count = counted(paths.len() as u64, "ignored file");
+        let at_least = if found.end == End::Whole { "" } else { "at least " };
+        let count = format!("{at_least}{}", counted(paths.len() as u64, "ignored file"));
         let verb = if paths.len() == 1 { "matches" } else { "match" };
         (!paths.is_empty()).then(|| format!("But {count} {verb}, such as {}.", examples.join(", ")))
     }
@@ -185,7 +186,8 @@ impl Job {
         let not_searched = NotSearched::of(harvest, &Missed::default()).late(self.until.is_late());
         let mut text = shown.join("\n");
         if total == 0 {
-            text = format!("No file matches `{}` in {}.", self.params.pattern, self.place.shown());
+            text =
+                format!("No file in `{}` matches `{}`.", self.place.shown(), self.params.pattern);
             if let Some(instead) = &only_ignored {
                 text.push_str(&format!(" {instead}"));
             }

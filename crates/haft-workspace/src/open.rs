@@ -1,5 +1,6 @@
 //! Opens what was asked about, and nothing that was put in its place meanwhile.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,6 +12,10 @@ use rustix::io::Errno;
 
 use crate::Workspace;
 use crate::path::Place;
+
+/// Never waits, whatever it is that is opened.
+const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
 /// Why something cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +99,11 @@ pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd,
     open_without_links(Some(folder), path, true)
 }
 
+/// Opens what has this name in a folder, unless it is a link.
+pub(crate) fn open_in(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty())
+}
+
 /// Whether a file is there, below a folder and with no link on the way. It need not be readable.
 pub(crate) fn is_file_below(folder: BorrowedFd<'_>, path: &Path) -> bool {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -112,7 +122,7 @@ fn open_without_links(
     path: &Path,
     beneath: bool,
 ) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let flags = READ;
     let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     if beneath {
         resolve |= ResolveFlags::BENEATH;

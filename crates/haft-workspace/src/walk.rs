@@ -73,18 +73,38 @@ impl Found {
         self.folder.join(&*self.name)
     }
 
+    pub(crate) fn folder(&self) -> &Arc<Path> {
+        &self.folder
+    }
+
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
+    }
+
     /// The newer first; of the same age, by path.
     #[must_use]
     pub fn newest_first(&self, other: &Self) -> Ordering {
         other.modified.cmp(&self.modified).then_with(|| self.by_path(other))
     }
 
+    /// As texts, and without putting them together: many files may be of one age.
     fn by_path(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.folder, &other.folder) {
-            return self.name.cmp(&other.name);
-        }
-        let steps = |found: &Self| found.path();
-        steps(self).cmp(&steps(other))
+        let (mine, theirs) =
+            (self.folder.as_os_str().as_bytes(), other.folder.as_os_str().as_bytes());
+        let shared = mine.len().min(theirs.len());
+        let (mine, my_rest) = mine.split_at_checked(shared).unwrap_or_default();
+        let (theirs, their_rest) = theirs.split_at_checked(shared).unwrap_or_default();
+        mine.cmp(theirs).then_with(|| {
+            let rest = |found: &'_ Self, rest: &[u8]| {
+                let slash = if found.folder.as_os_str().is_empty() { "" } else { "/" };
+                [rest, slash.as_bytes(), found.name.as_bytes()].concat()
+            };
+            if my_rest.is_empty() && their_rest.is_empty() {
+                self.name.cmp(&other.name)
+            } else {
+                rest(self, my_rest).cmp(&rest(other, their_rest))
+            }
+        })
     }
 }
 

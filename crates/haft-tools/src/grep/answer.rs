@@ -168,10 +168,10 @@ impl Answer {
     fn nothing(&self, place: &Place) -> String {
         let shown = place.shown();
         let mut text = match self.total.candidates {
-            0 => format!("No file was searched: none in {shown} fits."),
-            _ if !self.total.is_exact => format!("No match so far in {shown}."),
+            0 => format!("No file was searched: none in `{shown}` fits."),
+            _ if !self.total.is_exact => format!("No match so far in `{shown}`."),
             _ => format!(
-                "No match in {shown} ({} searched).",
+                "No match in `{shown}` ({} searched).",
                 counted(self.total.looked_at as u64, "file")
             ),
         };

@@ -10,7 +10,7 @@ use haft_workspace::path::Place;
 use haft_workspace::search::excerpt::{Line, Window, excerpt};
 use haft_workspace::search::tree::{Enough, Hits, Missed, Search};
 use haft_workspace::search::{Searched, count};
-use haft_workspace::walk::{Found, Ground, Harvest, Ignored, Walk, threads};
+use haft_workspace::walk::{End, Found, Ground, Harvest, Ignored, Walk, threads};
 
 use super::answer::{Answer, Page, Total};
 use super::{OutputMode, Request};
@@ -105,7 +105,7 @@ impl Job {
             None
         };
         let matches = hits.files.iter().map(|(_, matches)| matches).sum();
-        let is_exact = hits.is_exact && harvest.end == haft_workspace::walk::End::Whole;
+        let is_exact = hits.is_exact && harvest.end == End::Whole;
         let total = Total {
             matches,
             files: found.len(),
@@ -171,7 +171,8 @@ impl Job {
             Enough::Files(self.request.limit as u64),
         );
         let files = counted(hits.files.len() as u64, "ignored file");
-        let at_least = if hits.is_exact { "" } else { "at least " };
+        let is_exact = hits.is_exact && ignored.end == End::Whole;
+        let at_least = if is_exact { "" } else { "at least " };
         (!hits.files.is_empty())
             .then(|| format!("But {at_least}{files} would match: set include_ignored to see them."))
     }

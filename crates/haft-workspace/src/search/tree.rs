@@ -1,13 +1,14 @@
 //! Searches many files on several threads: the same result whatever the threads do, and no further than needed.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
 
 use super::{Count, Query, Scanner, Searched};
-use crate::open::open_below;
+use crate::open::{open_below, open_in};
 use crate::walk::{Found, Ground};
 
 /// How many files a thread takes at once.
@@ -95,9 +96,9 @@ impl Search<'_> {
         let progress = Progress::new(self.files.len().div_ceil(CHUNK));
         let threads = self.threads.clamp(1, progress.chunks.max(1));
         std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| self.work(&progress));
-            }
+            // Where the machine has no thread left, fewer do the same work.
+            let start = |_| Builder::new().spawn_scoped(scope, || self.work(&progress)).ok();
+            (1..threads).map_while(start).for_each(drop);
             self.work(&progress);
         });
         self.conclude(progress)
@@ -105,17 +106,19 @@ impl Search<'_> {
 
     fn work(&self, progress: &Progress) {
         let mut scanner = Scanner::for_counting(self.query, self.stop);
+        let mut way = Way::default();
         while let Some(chunk) = progress.next() {
             let begin = chunk * CHUNK;
             let mut remarks = Vec::new();
-            for (index, found) in self.files.iter().enumerate().skip(begin).take(CHUNK) {
+            let chunk_files = self.files.get(begin..).unwrap_or_default();
+            for (index, found) in (begin..).zip(chunk_files.iter().take(CHUNK)) {
                 if progress.is_over() {
                     return;
                 }
                 if (self.stop)() {
                     return progress.end();
                 }
-                if !self.look_at(index, found, &mut scanner, &mut remarks) {
+                if !self.look_at(index, found, &mut way, &mut scanner, &mut remarks) {
                     return progress.end();
                 }
             }
@@ -131,6 +134,7 @@ impl Search<'_> {
         &self,
         index: usize,
         found: &Found,
+        way: &mut Way,
         scanner: &mut Scanner<'_>,
         remarks: &mut Vec<(usize, Remark)>,
     ) -> bool {
@@ -144,9 +148,10 @@ impl Search<'_> {
             return true;
         }
         let mut count = Count { matches: 0, enough: self.enough_in_one() };
-        let searched = match open_below(self.ground.folder.as_fd(), &path) {
-            Ok(handle) => scanner.scan(&File::from(handle), found.size, &mut count),
-            Err(_) => Searched::Unreadable,
+        let next = self.files.get(index + 1);
+        let searched = match way.open(self.ground, found, &path, next) {
+            Some(handle) => scanner.scan(&File::from(handle), found.size, &mut count),
+            None => Searched::Unreadable,
         };
         if count.matches > 0 {
             remarks.push((index, Remark::Hits(count.matches)));
@@ -215,6 +220,37 @@ impl Search<'_> {
             hits.looked_at = hits.files.last().map_or(0, |(last, _)| last + 1);
         }
         hits
+    }
+}
+
+/// The folder that the last file was in: files of one age are often in one folder, and the way there is
+/// half of what it takes to open one.
+#[derive(Default)]
+struct Way {
+    folder: Option<(Arc<Path>, OwnedFd)>,
+}
+
+impl Way {
+    fn open(
+        &mut self,
+        ground: &Ground<'_>,
+        found: &Found,
+        path: &Path,
+        next: Option<&Found>,
+    ) -> Option<OwnedFd> {
+        let is_here = |way: &Self| {
+            way.folder.as_ref().is_some_and(|(folder, _)| Arc::ptr_eq(folder, found.folder()))
+        };
+        if !is_here(self) && next.is_some_and(|next| Arc::ptr_eq(next.folder(), found.folder())) {
+            let at = found.folder();
+            let at = if at.as_os_str().is_empty() { Path::new(".") } else { at };
+            let handle = open_below(ground.folder.as_fd(), at).ok();
+            self.folder = handle.map(|handle| (Arc::clone(found.folder()), handle));
+        }
+        match &self.folder {
+            Some((_, folder)) if is_here(self) => open_in(folder.as_fd(), found.name()).ok(),
+            _ => open_below(ground.folder.as_fd(), path).ok(),
+        }
     }
 }
 

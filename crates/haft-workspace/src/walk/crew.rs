@@ -1,6 +1,7 @@
 //! Threads that take folders from one heap until it is empty and nobody can add to it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 
 use super::Harvest;
 use super::folder::{Trip, Waiting};
@@ -12,12 +13,12 @@ pub(super) fn go_through(folders: Vec<Waiting>, trip: &Trip<'_>, threads: usize)
         return work(&heap, trip);
     }
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| work(&heap, trip))).collect();
+        // Where the machine has no thread left, fewer do the same work.
+        let start = |_| Builder::new().spawn_scoped(scope, || work(&heap, trip)).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
         let mut harvest = work(&heap, trip);
-        others
-            .into_iter()
-            .filter_map(|other| other.join().ok())
-            .for_each(|other| harvest.absorb(other));
+        let others = others.into_iter().filter_map(|other| other.join().ok());
+        others.for_each(|other| harvest.absorb(other));
         harvest
     })
 }
