@@ -53,7 +53,8 @@ impl Marks {
         self.repository || self.files.contains(&true)
     }
 
-    const ALL: Self = Self { files: [true; FILES.len()], repository: true };
+    /// All that there might be.
+    pub(crate) const ALL: Self = Self { files: [true; FILES.len()], repository: true };
 }
 
 impl Rules {

@@ -329,6 +329,3 @@ impl Sink for &mut Count {
         Ok(self.matches < self.enough)
     }
 }
-
-#[cfg(test)]
-mod tests;

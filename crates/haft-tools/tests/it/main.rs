@@ -8,6 +8,8 @@
 
 mod batch;
 mod every_tool;
+mod glob;
+mod grep;
 mod invalid;
 mod list;
 mod question;

@@ -7,4 +7,5 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod searching;
 mod writing;

@@ -108,7 +108,7 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
     let policy = world.policy("[permission]\ntodowrite = \"deny\"\n");
     let shown = world.haft(&["tools", "--json", "--policy", &policy]).run().done().json();
     let ids: Vec<_> = shown["tools"].as_array().unwrap().iter().map(|tool| &tool["id"]).collect();
-    assert_eq!(ids, ["read", "list", "todoread", "question", "batch"]);
+    assert_eq!(ids, ["read", "list", "glob", "grep", "todoread", "question", "batch"]);
     assert_eq!(shown["left_out"][0]["id"], "todowrite");
     let reason = shown["left_out"][0]["reason"].as_str().unwrap();
     assert!(reason.contains(&format!("{policy}:2")), "{reason}");
@@ -121,7 +121,7 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
     assert_eq!(world.todos("s"), Vec::<String>::new());
     let schema = world.haft(&["schema", "--policy", &policy, "--json"]).run().done().json();
     let names: Vec<_> = schema.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["read", "list", "todoread", "question", "batch"]);
+    assert_eq!(names, ["read", "list", "glob", "grep", "todoread", "question", "batch"]);
 }
 
 const REVIEWER: &str = "

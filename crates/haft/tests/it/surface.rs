@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 6] = ["read", "list", "todowrite", "todoread", "question", "batch"];
+const TOOLS: [&str; 8] =
+    ["read", "list", "glob", "grep", "todowrite", "todoread", "question", "batch"];
 const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
 const COMMANDS: [&str; 11] = [
     "call",
