@@ -273,7 +273,7 @@ mod tests {
             assert!(message.len() < 400, "{message}");
         }
         assert!(fits(&"{a,b}".repeat(30), &"ab".repeat(15)));
-        assert!(!fits(&"**/".repeat(100), "a"));
+        assert!(fits(&"**/".repeat(100), "a") && !fits(&format!("{}b", "**/".repeat(100)), "a"));
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn content(dice: &mut Dice) -> Vec<u8> {
         }
         2 => [b"\xEF\xBB\xBF", text.as_bytes()].concat(),
         3 => [text.as_bytes(), b"caf\xe9 alpha\n"].concat(),
-        4 => text.repeat(3_000).into_bytes(),
+        4 if dice.below(4) == 0 => text.repeat(3_000).into_bytes(),
         _ => text.into_bytes(),
     }
 }
@@ -232,6 +232,7 @@ fn the_same_files_and_lines_as_ripgrep_on_generated_trees() {
     }
     let rounds =
         std::env::var("HAFT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(60);
+    let mut compared = 0;
     for round in 0..rounds {
         let dir = tempfile::tempdir().unwrap();
         let mut dice = Dice(round);
@@ -248,6 +249,7 @@ fn the_same_files_and_lines_as_ripgrep_on_generated_trees() {
             assert_eq!(files, listed, "round {round}");
             let found: BTreeSet<_> = found.into_iter().collect();
             let expected = theirs(dir.path(), pattern);
+            compared += expected.len();
             let (more, less): (Vec<_>, Vec<_>) =
                 (found.difference(&expected).collect(), expected.difference(&found).collect());
             let show = |some: &[&(Vec<u8>, u64)]| {
@@ -264,19 +266,20 @@ fn the_same_files_and_lines_as_ripgrep_on_generated_trees() {
             );
         }
     }
+    assert!(compared > 10 * rounds as usize, "{compared} lines are too few to say anything");
 }
 
 #[test]
 fn the_same_search_gives_the_same_on_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
     let mut dice = Dice(7);
-    for part in 0..20 {
+    for part in 0..4 {
         let below = dir.path().join(format!("part{part}"));
         fs_err::create_dir(&below).unwrap();
-        grow(&below, &mut dice, 3);
+        grow(&below, &mut dice, 2);
     }
     let expected = ours(dir.path(), "alpha", 1);
-    assert!(expected.0.len() > 100);
+    assert!(expected.0.len() > 20 && expected.1 > 20, "{} {}", expected.0.len(), expected.1);
     for threads in [1, 2, 8] {
         for _ in 0..100 {
             assert_eq!(ours(dir.path(), "alpha", threads), expected, "{threads} threads");
