@@ -45,3 +45,49 @@ impl Clearance {
             || granted(&self.policy, &self.grants, effect).is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::permission::{EffectKind, Layer, LayerKind};
+
+    fn read(path: &str) -> Effect {
+        let root = Path::new("/w");
+        Effect::on_path(EffectKind::Read, &root.join(path), root)
+    }
+
+    fn policy(rules: &[(&str, Action)]) -> Arc<Policy> {
+        let layer = Layer::new(LayerKind::User, "test");
+        let layer = rules
+            .iter()
+            .fold(layer, |layer, (pattern, action)| layer.rule("read", pattern, *action));
+        Arc::new(Policy::new(vec![layer]))
+    }
+
+    #[test]
+    fn what_the_answered_rule_asks_is_covered_and_what_another_asks_or_denies_is_not() {
+        let rules = [("*", Action::Ask), ("*.env", Action::Ask), ("x/*", Action::Deny)];
+        let clearance = Clearance::new(policy(&rules), Vec::new(), &[read(".")]);
+        let covered = ["a", "a.env", "x/a"].map(|path| clearance.covers(&read(path)));
+        assert_eq!(covered, [true, false, false]);
+    }
+
+    #[test]
+    fn where_the_folder_is_allowed_only_what_is_allowed_too_is_covered() {
+        let rules = [("*", Action::Allow), ("*.env", Action::Ask), ("x/*", Action::Deny)];
+        let clearance = Clearance::new(policy(&rules), Vec::new(), &[read(".")]);
+        let covered = ["a", "a.env", "x/a"].map(|path| clearance.covers(&read(path)));
+        assert_eq!(covered, [true, false, false]);
+        let elsewhere = Effect::using("todowrite", "*");
+        assert!(!clearance.covers(&elsewhere));
+    }
+
+    #[test]
+    fn where_no_rule_speaks_the_answer_for_the_folder_holds_for_its_permission_alone() {
+        let clearance = Clearance::new(policy(&[]), Vec::new(), &[read(".")]);
+        assert!(clearance.covers(&read("a")));
+        assert!(!clearance.covers(&Effect::run("ls")));
+    }
+}

@@ -373,8 +373,11 @@ async fn what_cannot_be_read_is_counted_and_does_not_stop_the_rest() {
     world.put("closed", "needle\n");
     world.put("open", "needle\n");
     let mode = |path: &str, mode| {
-        fs_err::set_permissions(world.workspace().join(path), std::fs::Permissions::from_mode(mode))
-            .unwrap()
+        fs_err::set_permissions(
+            world.workspace().join(path),
+            std::fs::Permissions::from_mode(mode),
+        )
+        .unwrap();
     };
     mode("shut", 0o000);
     mode("closed", 0o000);

@@ -225,13 +225,17 @@ fn theirs(dir: &Path, pattern: &str) -> BTreeSet<(Vec<u8>, u64)> {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test is told by the environment to go on for longer"
+)]
 fn the_same_files_and_lines_as_ripgrep_on_generated_trees() {
     if Command::new("rg").arg("--version").output().is_err() {
         eprintln!("SKIP the_same_files_and_lines_as_ripgrep: there is no rg");
         return;
     }
     let rounds =
-        std::env::var("HAFT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(60);
+        std::env::var("HAFT_TREES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(60);
     let mut compared = 0;
     for round in 0..rounds {
         let dir = tempfile::tempdir().unwrap();
