@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_runtime::permission::{Clearance, Effect, EffectKind};
+use haft_runtime::permission::{Clearance, EffectKind};
 use haft_runtime::{CancellationToken, Output};
 use haft_workspace::Workspace;
 use haft_workspace::path::Place;
@@ -15,7 +15,7 @@ use serde_json::json;
 /// How long a search goes on: whoever waits longer had better ask for less.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Most names that are looked at for what is only in ignored files.
-pub(crate) const IGNORED_NAMES: usize = 2_000;
+pub(crate) const IGNORED_NAMES: usize = 1_000;
 
 /// When a search is to end.
 #[derive(Clone)]
@@ -55,9 +55,8 @@ impl Access {
     }
 
     pub(crate) fn covers(&self, path: &Path, workspace: &Workspace) -> bool {
-        let on = |kind| Effect::on_path(kind, path, workspace.root());
-        self.clearance.covers(&on(EffectKind::Read))
-            && (!self.is_outside || self.clearance.covers(&on(EffectKind::External)))
+        let covers = |kind| self.clearance.covers_path(kind, path, workspace.root());
+        covers(EffectKind::Read) && (!self.is_outside || covers(EffectKind::External))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Goes through a folder and all below it, on several threads, and always finds the same.
 
 use std::cmp::Ordering;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,7 @@ mod folder;
 /// Most files and folders that are looked at: more than any project has, and what they take fits in memory.
 const MOST: usize = 2_000_000;
 /// Most names that ignore rules left out and that are remembered, for whoever wants to look there after all.
-const REMEMBERED: usize = 10_000;
+const REMEMBERED: usize = 100_000;
 /// More threads than that find nothing sooner.
 const THREADS: usize = 8;
 
@@ -111,7 +111,8 @@ impl Found {
 /// Something that ignore rules left out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeftOut {
-    path: PathBuf,
+    /// As a text: that is compared faster than a path.
+    path: OsString,
     is_folder: bool,
 }
 
@@ -195,19 +196,27 @@ impl Ground<'_> {
     /// and always at the same ones.
     #[must_use]
     pub fn walk_left_out(&self, walk: &Walk<'_>, left_out: &[LeftOut], most: usize) -> Harvest {
+        let left_out_count = left_out.len();
         let mut left_out: Vec<&LeftOut> = left_out.iter().collect();
+        if most < left_out.len() {
+            left_out.select_nth_unstable(most);
+            left_out.truncate(most);
+        }
         left_out.sort();
         let (folders, files): (Vec<&LeftOut>, Vec<&LeftOut>) =
             left_out.into_iter().partition(|entry| entry.is_folder);
         let seen = AtomicUsize::new(files.len());
         let walk = Walk { ignored: Ignored::Included, ..*walk };
         let trip = folder::Trip { ground: self, walk: &walk, seen: &seen, most };
-        let mut harvest = Harvest::default();
-        for file in files.iter().take(most).filter(|file| (walk.wanted)(&file.path)) {
-            harvest.files.extend(trip.file(&file.path));
+        let end = if most < left_out_count { End::TooMuch } else { End::Whole };
+        let mut harvest = Harvest { end, ..Harvest::default() };
+        for path in
+            files.iter().map(|file| Path::new(&file.path)).filter(|path| (walk.wanted)(path))
+        {
+            harvest.files.extend(trip.file(path));
         }
         let waiting = |entry: &&LeftOut| folder::Waiting {
-            path: Arc::from(entry.path.as_path()),
+            path: Arc::from(Path::new(&entry.path)),
             rules: None,
             device: None,
         };

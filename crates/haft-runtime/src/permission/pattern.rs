@@ -121,6 +121,12 @@ impl Pattern {
         &self.prefix
     }
 
+    /// The longest text that every match has in it.
+    pub(super) fn longest_text(&self) -> &str {
+        let texts = [&self.prefix, &self.needle, &self.suffix];
+        texts.into_iter().max_by_key(|text| text.len()).map_or("", String::as_str)
+    }
+
     /// What every match ends with.
     pub(super) fn literal_suffix(&self) -> &str {
         if self.is_literal() { &self.prefix } else { &self.suffix }

@@ -183,7 +183,9 @@ impl Room<'_> {
         if self.rules.as_ref().is_some_and(|rules| rules.leave_out(absolute, is_folder)) {
             self.harvest.met.ignored += 1;
             if self.harvest.left_out.len() < REMEMBERED {
-                self.harvest.left_out.push(LeftOut { path: below.to_path_buf(), is_folder });
+                self.harvest
+                    .left_out
+                    .push(LeftOut { path: below.as_os_str().to_owned(), is_folder });
             }
         } else if is_folder {
             if (self.trip.walk.worth)(below) {
