@@ -21,7 +21,7 @@ use crate::host::{Answer, Question};
 use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
 use crate::output::{Metadata, Output};
-use crate::permission::{Ask, Effect};
+use crate::permission::{Ask, Clearance, Effect};
 use crate::store::KeptOutput;
 use crate::toolset::Toolset;
 
@@ -153,6 +153,15 @@ impl Context {
     pub async fn ask(&self, ask: Ask) -> Result<(), ToolError> {
         let runtime = self.toolset.runtime();
         runtime.gate().ask(self, self.toolset.policy(), ask).await
+    }
+
+    /// Says, of many things below what `allowed` covers, which need no answer of their own: for a tool
+    /// that goes through a folder, after [`Context::ask`] let it.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn clearance(&self, allowed: &[Effect]) -> Result<Clearance, ToolError> {
+        self.toolset.runtime().gate().clearance(self.toolset.policy(), allowed).await
     }
 
     /// Puts questions to the user; `None` when there is nobody, or the user did not answer.

@@ -18,6 +18,9 @@ pub(crate) const ALIASES: &str = "x-aliases";
 /// Other spellings of an enum's values; kept for repair, never shown.
 pub(crate) const VALUE_ALIASES: &str = "x-value-aliases";
 
+/// Names of an object's properties that say what is done anyway; dropped, never shown.
+pub(crate) const UNNEEDED: &str = "x-unneeded";
+
 /// No honest schema comes near; a model would have to read all of it.
 const MAX_BYTES: usize = 256 * 1024;
 /// Well above what people write, well below what recursion could not bear.
@@ -87,6 +90,7 @@ impl Schema {
         walk::every(&mut public, &mut |schema| {
             schema.shift_remove(ALIASES);
             schema.shift_remove(VALUE_ALIASES);
+            schema.shift_remove(UNNEEDED);
         });
         Self(Arc::new(Inner { marked, public, validator: OnceLock::new() }))
     }

@@ -7,10 +7,13 @@ mod batch;
 mod change;
 mod edit;
 mod files;
+mod glob;
+mod grep;
 mod invalid;
 mod list;
 mod question;
 mod read;
+mod search;
 mod stamps;
 mod text_file;
 mod todoread;
@@ -23,13 +26,15 @@ mod write;
 pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
 
 /// What a model does with the path of an output that was too long to show.
-pub const KEPT_HINT: &str = "read takes this path, with offset and limit";
+pub const KEPT_HINT: &str = "read takes this path, with offset and limit; grep searches it";
 
 /// Adds every tool, in the order in which models are shown them.
 pub fn register(registry: &mut Registry) {
     registry
         .tool::<read::Read>()
         .tool::<list::List>()
+        .tool::<glob::Glob>()
+        .tool::<grep::Grep>()
         .tool::<write::Write>()
         .tool::<edit::Edit>()
         .tool::<apply_patch::ApplyPatch>()

@@ -4,19 +4,16 @@ use std::collections::BinaryHeap;
 use std::ffi::{OsStr, OsString};
 use std::fs::FileType;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
+use rustix::fs::CWD;
 
+use crate::ignored::{Marks, NEVER, Rules};
 use crate::open::OpenError;
 use crate::path::Place;
 use crate::{Workspace, percent};
-
-/// Ignore files of our own, beside those of git and ripgrep.
-const OWN_IGNORE: &str = ".haftignore";
-/// Never shown: it is git's, not the project's.
-const NEVER: &str = ".git";
 
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,30 +140,27 @@ fn read(
             (first.pushed, 0)
         }
         Wanted::NotIgnored(without) => {
-            let left = walk(folder, without).skip(1).filter_map(Result::ok);
-            let left = left.take_while(|_| !cancelled());
-            left.for_each(|found| first.push(entry(found.path(), found.file_type())));
-            let all = all.filter(|found| found.file_name() != NEVER).count();
-            (first.pushed, all.saturating_sub(first.pushed))
+            let rules = Rules::within(Rules::above(folder), CWD, folder, folder, Marks::ALL);
+            let mut ignored = 0;
+            for found in all.filter(|found| found.file_name() != NEVER) {
+                let (path, kind) = (found.path(), found.file_type().ok());
+                let is_folder = kind.is_some_and(|kind| kind.is_dir());
+                let bytes = path.as_os_str().as_bytes();
+                if without.0.matched(&path, is_folder).is_ignore()
+                    || rules.as_ref().is_some_and(|rules| rules.leave_out(bytes, is_folder))
+                {
+                    ignored += 1;
+                } else {
+                    first.push(entry(&path, kind));
+                }
+            }
+            (first.pushed, ignored)
         }
     };
     if cancelled() {
         return Err(io::ErrorKind::Interrupted.into());
     }
     Ok(Children { entries: first.into_entries(), total, ignored })
-}
-
-/// One level, by the rules of git, ripgrep and ourselves.
-fn walk(folder: &Path, without: &Without) -> ignore::Walk {
-    WalkBuilder::new(folder)
-        .max_depth(Some(1))
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false)
-        .add_custom_ignore_filename(OWN_IGNORE)
-        .filter_entry(|entry| entry.file_name() != NEVER)
-        .overrides(without.0.clone())
-        .build()
 }
 
 /// The first entries in order. The last of them is on top, and goes when an earlier one comes, so that
@@ -222,7 +216,6 @@ pub(crate) fn shown(folder: &Path, name: &OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     use super::*;

@@ -11,6 +11,8 @@ use rustix::fs::{Mode, OFlags, open as open_dir};
 
 pub mod block;
 pub mod folder;
+pub mod glob;
+mod ignored;
 pub mod journal;
 pub mod kind;
 pub mod open;
@@ -18,8 +20,10 @@ pub mod page;
 pub mod path;
 mod percent;
 pub mod picture;
+pub mod search;
 mod similar;
 pub mod text;
+pub mod walk;
 pub mod write;
 
 /// The folder an agent works in.

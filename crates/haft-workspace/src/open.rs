@@ -1,17 +1,21 @@
 //! Opens what was asked about, and nothing that was put in its place meanwhile.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, open, openat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, open, openat, openat2};
 use rustix::io::Errno;
 
 use crate::Workspace;
 use crate::path::Place;
+
+/// Never waits, whatever it is that is opened.
+const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
 /// Why something cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +107,7 @@ impl Workspace {
     /// If it is missing, special, swapped, or not ours to read.
     pub fn open_place(&self, place: &Place) -> Result<Opened, OpenError> {
         let (folder, relative, beneath) = self.start(&place.path, place.inside.as_deref());
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let flags = READ;
         let fail = |errno: Errno| explain(&place.path, errno);
         let handle = open_without_links(folder, relative, beneath, flags).map_err(fail)?;
         let file = File::from(handle);
@@ -114,6 +118,28 @@ impl Workspace {
             None => Ok(Opened { file, metadata }),
         }
     }
+}
+
+/// Opens what lies below a folder, without following any link on the way.
+pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
+    open_without_links(Some(folder), path, true, READ)
+}
+
+/// Opens what has this name in a folder, unless it is a link.
+pub(crate) fn open_in(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(folder, name, READ | OFlags::NOFOLLOW, Mode::empty())
+}
+
+/// Whether a file is there, below a folder and with no link on the way. It need not be readable.
+pub(crate) fn is_file_below(folder: BorrowedFd<'_>, path: &Path) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    let opened = match openat2(folder, path, flags, Mode::empty(), resolve) {
+        Err(Errno::NOSYS) => open_step_by_step(folder, path, flags),
+        opened => opened,
+    };
+    let stat = opened.and_then(|handle| rustix::fs::fstat(&handle));
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
 /// Opened without blocking: a pipe that nobody writes to would otherwise be waited for.

@@ -25,6 +25,7 @@ pub use blake3::{Hash, hash};
 
 pub use error::{Obstacle, WriteError};
 pub use in_place::{Outcome, Recovery, recover};
+pub(crate) use temporary::is_temporary;
 pub use temporary::sweep;
 
 use lock::Held;

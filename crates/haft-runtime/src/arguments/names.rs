@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::schema::ALIASES;
+use crate::schema::{ALIASES, UNNEEDED};
 
 use super::coerce::accepts;
 use super::faults::Fault;
@@ -44,6 +44,9 @@ pub(super) fn settle(
     let mut taken: HashMap<&str, &str> = HashMap::new();
     for (key, value) in map.iter().filter(|(key, _)| !properties.contains_key(*key)) {
         let Some(target) = known.meant_by(key, map) else {
+            if known.unneeded.contains(&folded(key)) {
+                changes.insert(key.clone(), Change::Unneeded);
+            }
             continue;
         };
         let change = match taken
@@ -105,6 +108,7 @@ enum Change {
     Rename(String),
     Drop(String),
     DropNull,
+    Unneeded,
     Refuse,
 }
 
@@ -128,6 +132,7 @@ fn apply(
                 notes.add(|| format!("`{here}` dropped: it repeats {}", show::name(target)));
             }
             Some(Change::DropNull) => notes.add(|| format!("`{here}`: null taken as absent")),
+            Some(Change::Unneeded) => notes.add(|| format!("`{here}` dropped: it is always so")),
             Some(Change::Refuse) => {}
         }
     }
@@ -136,6 +141,8 @@ fn apply(
 /// The names an object schema declares, folded once for all unknown keys.
 struct Known<'a> {
     targets: Vec<Target<'a>>,
+    /// Names that other programs have and that say nothing here.
+    unneeded: Vec<Cow<'a, str>>,
     /// Whether other names are forbidden, so that a foreign spelling cannot be on purpose.
     closed: bool,
     /// Whether names may also be known by a pattern, which this module does not match.
@@ -165,9 +172,11 @@ impl<'a> Known<'a> {
                 required: is_required(name),
             }
         });
+        let unneeded = schema.get(UNNEEDED).and_then(Value::as_array).into_iter().flatten();
         let is_false = |keyword: &str| schema.get(keyword) == Some(&Value::Bool(false));
         Self {
             targets: targets.collect(),
+            unneeded: unneeded.filter_map(Value::as_str).map(folded).collect(),
             closed: is_false("additionalProperties") || is_false("unevaluatedProperties"),
             patterned: schema.contains_key("patternProperties"),
         }

@@ -102,6 +102,22 @@ fn unparsed(text: &str) -> String {
 }
 
 #[test]
+fn a_name_that_says_what_is_done_anyway_is_dropped_and_noted() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "pattern": { "type": "string" } },
+        "additionalProperties": false,
+        "x-unneeded": ["-n"],
+    });
+    let schema = Schema::from_value(schema).unwrap();
+    assert!(!schema.as_value().to_string().contains("x-unneeded"));
+    let fitted = fit("grep", &schema, json!({ "pattern": "x", "-n": true })).unwrap();
+    assert_eq!(fitted.value, json!({ "pattern": "x" }));
+    assert_eq!(fitted.repaired, ["`-n` dropped: it is always so"]);
+    assert!(fit("grep", &schema, json!({ "pattern": "x", "-m": true })).is_err());
+}
+
+#[test]
 fn blank_text_counts_as_no_arguments() {
     for text in ["", "  \n\t", "\u{feff}"] {
         assert_eq!(parsed(text), Fitted { value: json!({}), repaired: vec![] });

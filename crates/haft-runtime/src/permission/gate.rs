@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 use super::ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
+use super::clearance::Clearance;
 use super::effect::Effect;
 use super::explain::Explanation;
 use super::policy::{Action, Policy, RuleRef};
@@ -72,6 +73,15 @@ impl Gate {
     ) -> Result<Explanation, ToolError> {
         let grants = self.grants().await?;
         Ok(policy.explain(effects, &|effect| granted(policy, &grants, effect)))
+    }
+
+    /// What needs no answer of its own where `allowed` has been allowed.
+    pub(crate) async fn clearance(
+        &self,
+        policy: &Arc<Policy>,
+        allowed: &[Effect],
+    ) -> Result<Clearance, ToolError> {
+        Ok(Clearance::new(Arc::clone(policy), self.grants().await?, allowed))
     }
 
     /// The asks that wait, oldest first.
@@ -254,7 +264,7 @@ impl Gate {
 }
 
 /// The grant that turns this effect's *ask* into *allow*, as the rule it amounts to.
-fn granted(policy: &Policy, grants: &[Grant], effect: &Effect) -> Option<RuleRef> {
+pub(super) fn granted(policy: &Policy, grants: &[Grant], effect: &Effect) -> Option<RuleRef> {
     let grant =
         grants.iter().find(|grant| policy.grant_covers(&grant.key, &grant.pattern, effect))?;
     Some(RuleRef {

@@ -2,6 +2,7 @@
 
 mod ask;
 mod check;
+mod clearance;
 mod effect;
 mod explain;
 mod gate;
@@ -13,6 +14,7 @@ pub mod rules_file;
 
 pub use ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
 pub use check::{Finding, FindingKind, check};
+pub use clearance::Clearance;
 pub use effect::{Effect, EffectKind};
 pub use explain::{Explained, Explanation};
 pub(crate) use gate::Gate;

@@ -15,6 +15,8 @@ pub struct Pattern {
     /// What every match begins with. With `suffix`, it turns most texts away without a search.
     prefix: String,
     middle: Vec<Token>,
+    /// The longest text within `middle` that every match has: a quick no to most texts.
+    needle: String,
     suffix: String,
     /// Whether the blank and `*` at the end of `middle` may be missing.
     optional_tail: bool,
@@ -46,10 +48,13 @@ impl Pattern {
             let wild = middle.iter().rposition(|token| token.is_wild());
             middle.split_off(wild.map_or(0, |last| last + 1))
         };
+        let optional = if optional_tail { 2 } else { 0 };
+        let needle = longest_literal(middle.get(..middle.len().saturating_sub(optional)));
         Self {
             written: text.to_owned(),
             prefix: literal_text(&tokens),
             middle,
+            needle,
             suffix: literal_text(&suffix),
             optional_tail,
         }
@@ -96,6 +101,9 @@ impl Pattern {
             return text == self.prefix;
         }
         self.without_ends(text).is_some_and(|rest| {
+            if !self.needle.is_empty() && !rest.contains(&self.needle) {
+                return false;
+            }
             fits(&self.middle, rest) || self.without_tail().is_some_and(|head| fits(head, rest))
         })
     }
@@ -111,6 +119,12 @@ impl Pattern {
     #[must_use]
     pub fn literal_prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// The longest text that every match has in it.
+    pub(super) fn longest_text(&self) -> &str {
+        let texts = [&self.prefix, &self.needle, &self.suffix];
+        texts.into_iter().max_by_key(|text| text.len()).map_or("", String::as_str)
     }
 
     /// What every match ends with.
@@ -210,6 +224,12 @@ fn literal_text(tokens: &[Token]) -> String {
         Token::Any | Token::One => None,
     };
     tokens.iter().filter_map(literal).collect()
+}
+
+/// The longest text between two wildcards.
+fn longest_literal(tokens: Option<&[Token]>) -> String {
+    let runs = tokens.unwrap_or_default().split(|token| token.is_wild());
+    runs.max_by_key(|run| run.len()).map(literal_text).unwrap_or_default()
 }
 
 /// Walks tokens and text side by side. On a mismatch only the last `*` needs to take one character

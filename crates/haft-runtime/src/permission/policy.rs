@@ -153,6 +153,24 @@ impl Policy {
         self.ceilings().fold(own, |own, ceiling| own.at_most(ceiling.decide(effect)))
     }
 
+    /// Whether the rules alone allow `effect`: as [`Policy::decide`] says, but at no cost for words.
+    pub(super) fn allows(&self, effect: &Effect) -> bool {
+        let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
+        words.last().is_some_and(|word| word.action() == Action::Allow)
+            && words.iter().all(|word| word.action() != Action::Deny)
+            && self.objection(&words, words.last().copied(), effect).is_none()
+            && self.ceilings().all(|ceiling| ceiling.allows(effect))
+    }
+
+    /// Every pattern that can make a difference to effects of these permissions, here and above.
+    pub(super) fn patterns(&self, keys: &[&str]) -> Vec<Pattern> {
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        let rules = rules.filter(|rule| keys.iter().any(|key| rule.is_for(key)));
+        let protected = self.protected.iter().filter(|thing| thing.is_against(keys));
+        let own = rules.flat_map(Rule::patterns).chain(protected.flat_map(Protected::names));
+        own.cloned().chain(self.ceilings().flat_map(|ceiling| ceiling.patterns(keys))).collect()
+    }
+
     /// Whether an *always* for `key` and `pattern`, given earlier, turns the *ask* for `effect` into
     /// *allow*. It beats no deny, means nothing protected that it does not name, and says nothing of
     /// what is unproven.

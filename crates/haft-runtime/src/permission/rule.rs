@@ -204,6 +204,16 @@ impl Protected {
         Self { key: Pattern::new(key), names: names.into_iter().map(Pattern::new).collect() }
     }
 
+    /// Whether it is protected against one of these permissions.
+    pub(super) fn is_against(&self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.key.matches(key))
+    }
+
+    /// The names that it has.
+    pub(super) fn names(&self) -> &[Pattern] {
+        &self.names
+    }
+
     /// The name that `effect` touches it by.
     pub(super) fn touched_by(&self, effect: &Effect) -> Option<&Pattern> {
         let mut names = self.names.iter().filter(|_| self.key.matches(&effect.key));

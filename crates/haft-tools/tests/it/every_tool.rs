@@ -17,6 +17,12 @@ fn samples() -> Vec<(&'static str, Value)> {
     vec![
         ("read", json!({ "file_path": "a.txt", "offset": 1, "limit": 2, "mode": "slice" })),
         ("list", json!({ "path": ".", "ignore": ["*.log"], "depth": 2 })),
+        ("glob", json!({ "pattern": "*.txt", "path": ".", "limit": 5, "offset": 0 })),
+        (
+            "grep",
+            json!({ "pattern": "alpha", "path": ".", "include": "*.txt", "output_mode": "content",
+                "context": 1, "type": "txt", "limit": 5, "offset": 0 }),
+        ),
         ("write", json!({ "file_path": "new/b.txt", "content": "beta\n" })),
         ("edit", json!({ "file_path": "a.txt", "old_string": "alpha", "new_string": "beta" })),
         (

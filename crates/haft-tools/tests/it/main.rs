@@ -10,6 +10,8 @@ mod apply_patch;
 mod batch;
 mod edit;
 mod every_tool;
+mod glob;
+mod grep;
 mod hazards;
 mod invalid;
 mod list;

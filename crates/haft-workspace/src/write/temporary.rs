@@ -171,7 +171,7 @@ pub fn sweep(dir: BorrowedFd<'_>) -> io::Result<usize> {
 }
 
 /// Recognises `.haft-<process>-<16 hex digits>.tmp`.
-fn is_temporary(name: &[u8]) -> bool {
+pub(crate) fn is_temporary(name: &[u8]) -> bool {
     let Some(middle) = name.strip_prefix(b".haft-").and_then(|rest| rest.strip_suffix(b".tmp"))
     else {
         return false;

@@ -8,4 +8,5 @@
 )]
 
 mod journal;
+mod searching;
 mod writing;

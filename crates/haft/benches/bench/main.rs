@@ -11,16 +11,18 @@ mod measure;
 mod memory;
 mod permission;
 mod pipeline;
+mod search;
 mod start;
 
 use measure::Row;
 
 type Area = (&'static str, fn() -> Vec<Row>);
 
-const AREAS: [Area; 4] = [
+const AREAS: [Area; 5] = [
     ("pipeline", pipeline::rows),
     ("permission", permission::rows),
     ("files", files::rows),
+    ("search", search::rows),
     ("start", start::rows),
 ];
 

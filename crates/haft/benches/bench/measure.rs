@@ -54,3 +54,22 @@ pub(crate) fn median(runs: usize, times: u32, mut work: impl FnMut()) -> Duratio
     taken.sort();
     taken.get(taken.len() / 2).copied().unwrap_or_default()
 }
+
+/// The median times of two works, measured in turns, so that what else the machine does meets both.
+pub(crate) fn medians(
+    runs: usize,
+    mut ours: impl FnMut(),
+    mut theirs: impl FnMut(),
+) -> (Duration, Duration) {
+    let timed = |work: &mut dyn FnMut()| {
+        let begin = Instant::now();
+        work();
+        begin.elapsed()
+    };
+    let mut taken: (Vec<Duration>, Vec<Duration>) =
+        (0..=runs).map(|_| (timed(&mut ours), timed(&mut theirs))).skip(1).unzip();
+    taken.0.sort();
+    taken.1.sort();
+    let middle = |sorted: &[Duration]| sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    (middle(&taken.0), middle(&taken.1))
+}

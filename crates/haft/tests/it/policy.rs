@@ -110,7 +110,19 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
     let ids: Vec<_> = shown["tools"].as_array().unwrap().iter().map(|tool| &tool["id"]).collect();
     assert_eq!(
         ids,
-        ["read", "list", "write", "edit", "apply_patch", "undo", "todoread", "question", "batch"]
+        [
+            "read",
+            "list",
+            "glob",
+            "grep",
+            "write",
+            "edit",
+            "apply_patch",
+            "undo",
+            "todoread",
+            "question",
+            "batch"
+        ]
     );
     assert_eq!(shown["left_out"][0]["id"], "todowrite");
     let reason = shown["left_out"][0]["reason"].as_str().unwrap();
@@ -126,7 +138,19 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
     let names: Vec<_> = schema.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(
         names,
-        ["read", "list", "write", "edit", "apply_patch", "undo", "todoread", "question", "batch"]
+        [
+            "read",
+            "list",
+            "glob",
+            "grep",
+            "write",
+            "edit",
+            "apply_patch",
+            "undo",
+            "todoread",
+            "question",
+            "batch"
+        ]
     );
 }
 

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 12] = [
     "read",
     "list",
+    "glob",
+    "grep",
     "write",
     "edit",
     "apply_patch",

@@ -38,7 +38,9 @@ fn deciding_agrees_with_the_plain_reference() {
                 expected,
                 "seed {seed}: {effect:?}\n{case:#?}\n{decision:#?}"
             );
-            if decision.action == Action::Allow {
+            let allows = decision.action == Action::Allow;
+            assert_eq!(policy.allows(&effect), allows, "seed {seed}: {effect:?}\n{case:#?}");
+            if allows {
                 assert!(decision.rule.is_some(), "seed {seed}: allowed by nothing");
             }
             let (key, pattern) = (random.one_of(&KEYS), random.one_of(&PATTERNS));
