@@ -35,13 +35,13 @@ pub(crate) struct Params {
     /// The pattern: `*`, `?`, `**`, `[…]`, `{a,b}`. Without `/` it matches names at any depth.
     #[schemars(length(min = 1, max = 4096), extend("x-aliases" = ["glob", "glob_pattern", "query", "file_pattern"]))]
     pattern: String,
-    /// The folder to look in; the workspace root if left out.
+    /// The folder to look in (the root).
     #[schemars(length(max = 4096), extend("x-aliases" = ["dir_path", "directory", "dir", "folder", "cwd"]))]
     path: Option<String>,
-    /// How many paths to show; 100 if left out.
+    /// How many to show (100).
     #[schemars(range(min = 1, max = 2000), extend("x-aliases" = ["head_limit", "max_results"]))]
     limit: Option<usize>,
-    /// How many paths to pass over.
+    /// How many to pass over.
     #[schemars(extend("x-aliases" = ["skip"]))]
     offset: Option<usize>,
 }

@@ -30,43 +30,43 @@ pub(crate) struct Params {
     /// The regular expression.
     #[schemars(length(min = 1, max = 8192), extend("x-aliases" = ["query", "regex", "search", "regexp", "search_pattern"]))]
     pattern: String,
-    /// The folder or file to search; the workspace root if left out.
+    /// The folder or file (the root).
     #[schemars(length(max = 4096), extend("x-aliases" = ["dir_path", "directory", "dir", "folder", "file_path", "file"]))]
     path: Option<String>,
-    /// Only files whose name or path fits these globs: `*.rs`, `*.{ts,tsx}`, `!*.md`.
+    /// Only files that fit these globs: `*.{ts,tsx}`, `!*.md`.
     #[schemars(length(max = 4096), extend("x-aliases" = ["glob", "include_pattern", "file_pattern", "includes"]))]
     include: Option<String>,
-    /// What to show: matching lines (the default), names of files, or matches per file.
+    /// Matching lines (the default), files, or matches per file.
     #[schemars(extend("x-aliases" = ["mode", "output"], "x-value-aliases" = {"files_with_matches": "files", "files_only": "files", "names": "files", "lines": "content", "matches": "content", "counts": "count"}))]
     output_mode: Option<OutputMode>,
-    /// Whether upper and lower case are the same; no if left out.
+    /// Whether case does not matter.
     #[schemars(extend("x-aliases" = ["-i", "case_insensitive", "insensitive"]))]
     ignore_case: Option<bool>,
     /// Whether the pattern is plain text.
     #[schemars(extend("x-aliases" = ["-F", "fixed_strings", "fixed", "plain"]))]
     literal: Option<bool>,
-    /// Whether a match may cross lines; then `.` matches line ends, too.
+    /// Whether a match may cross lines; `.` matches line ends then.
     #[schemars(extend("x-aliases" = ["-U", "multi_line"]))]
     multiline: Option<bool>,
-    /// Lines of context before each match.
+    /// Lines before each match.
     #[schemars(range(max = 100), extend("x-aliases" = ["-B", "before_context", "lines_before"]))]
     before: Option<usize>,
-    /// Lines of context after each match.
+    /// Lines after each match.
     #[schemars(range(max = 100), extend("x-aliases" = ["-A", "after_context", "lines_after"]))]
     after: Option<usize>,
-    /// Lines of context on both sides.
+    /// Lines on both sides.
     #[schemars(range(max = 100), extend("x-aliases" = ["-C", "context_lines"]))]
     context: Option<usize>,
     /// Only files of this type: rust, py, js, ….
     #[schemars(length(max = 100), extend("x-aliases" = ["file_type", "language"]))]
     r#type: Option<String>,
-    /// How many matches (or files) to show; 100 if left out.
+    /// How many to show (100).
     #[schemars(range(min = 1, max = 2000), extend("x-aliases" = ["head_limit", "max_results", "total_max_matches", "max_matches"]))]
     limit: Option<usize>,
     /// How many to pass over.
     #[schemars(extend("x-aliases" = ["skip"]))]
     offset: Option<usize>,
-    /// Whether to search what ignore files hide, too.
+    /// Whether to search ignored files too.
     #[schemars(extend("x-aliases" = ["no_ignore", "-u"]))]
     include_ignored: Option<bool>,
 }
@@ -101,7 +101,11 @@ impl Tool for Grep {
         cx.ask(Ask::new(format!("search {}", place.shown()), effects)).await?;
         let (until, limits) = (Until::new(cx.cancel.clone()), cx.limits().clone());
         let job = job::Job { request, place, access, until, limits };
-        self.files.blocking(move |workspace| job.run(workspace)).await?
+        let seen = self.files.blocking(move |workspace| job.run(workspace)).await??;
+        for (path, stamp) in seen.stamps {
+            self.files.stamps.add(cx, &path, stamp).await?;
+        }
+        Ok(seen.output)
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {

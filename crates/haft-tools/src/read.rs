@@ -29,26 +29,26 @@ pub(crate) struct Read {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The file or folder: absolute, or relative to the workspace root.
+    /// The file or folder, absolute or relative to the root.
     #[schemars(length(max = 4096), extend("x-aliases" = ["path", "filename", "file", "absolute_path", "target_file", "uri"]))]
     file_path: String,
-    /// The first line to show, counted from 1; 1 if left out.
+    /// The first line, from 1.
     #[schemars(range(min = 0), extend("x-aliases" = ["start_line", "line", "from_line"]))]
     offset: Option<u64>,
-    /// How many lines to show; 2000 if left out.
+    /// How many lines (2000).
     #[schemars(range(min = 1, max = 1000000), extend("x-aliases" = ["max_lines", "num_lines", "lines"]))]
     limit: Option<usize>,
-    /// How lines are chosen: `slice` by number, `indentation` as the block around anchor_line.
+    /// Lines by number (`slice`), or the block around anchor_line.
     mode: Option<Mode>,
-    /// With mode indentation: the line whose block is wanted; offset if left out.
+    /// The line whose block is wanted.
     #[schemars(range(min = 1))]
     anchor_line: Option<u64>,
-    /// With mode indentation: how many enclosing levels to show; all if left out.
+    /// How many enclosing levels (all).
     #[schemars(range(max = 1000))]
     max_levels: Option<usize>,
-    /// With mode indentation: whether to show the other blocks beside it; no if left out.
+    /// Whether to show the blocks beside it (no).
     include_siblings: Option<bool>,
-    /// With mode indentation: whether comments and attributes above a block belong to it; yes if left out.
+    /// Whether comments above a block belong to it (yes).
     include_header: Option<bool>,
 }
 

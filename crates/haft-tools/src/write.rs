@@ -22,7 +22,7 @@ pub(crate) struct Write {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The file: absolute, or relative to the workspace root. Missing folders are made.
+    /// The file, absolute or relative to the root.
     #[schemars(length(max = 4096), extend("x-aliases" = ["path", "filename", "file", "absolute_path", "target_file", "uri"]))]
     file_path: String,
     /// All that the file is to hold.

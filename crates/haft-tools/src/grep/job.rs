@@ -12,10 +12,23 @@ use haft_workspace::search::tree::{Enough, Hits, Missed, Search};
 use haft_workspace::search::{Searched, count};
 use haft_workspace::walk::{End, Found, Ground, Harvest, Ignored, Walk, threads};
 
-use super::answer::{Answer, Page, Total};
+use super::answer::{Answer, Page, Shown, Total};
 use super::{OutputMode, Request};
+use crate::change::current;
 use crate::files::Files;
 use crate::search::{Access, IGNORED_NAMES, NotSearched, Until, counted};
+use crate::stamps::Stamp;
+
+/// Files whose shown lines are remembered: a model works on the first few.
+const STAMPED: usize = 20;
+/// Largest of them: the whole file is read once more.
+const STAMPED_BYTES: u64 = 1024 * 1024;
+
+/// What is shown, and what the session has seen of files by that.
+pub(super) struct Seen {
+    pub(super) output: Output,
+    pub(super) stamps: Vec<(PathBuf, Stamp)>,
+}
 
 /// A search that was allowed.
 pub(super) struct Job {
@@ -36,7 +49,7 @@ struct Hit<'a> {
 }
 
 impl Job {
-    pub(super) fn run(&self, workspace: &Workspace) -> Result<Output, ToolError> {
+    pub(super) fn run(&self, workspace: &Workspace) -> Result<Seen, ToolError> {
         let place = &self.place;
         let Opened { file, metadata } =
             workspace.open_place(place).map_err(|error| Files::explain(workspace, place, error))?;
@@ -48,7 +61,9 @@ impl Job {
         if self.until.is_cancelled() {
             return Err(ToolError::Cancelled { partial: answer.page.text });
         }
-        answer.into_output(&self.request, &self.place)
+        let stamps = answer.page.shown.iter().take(STAMPED);
+        let stamps = stamps.filter_map(|shown| stamp(workspace, shown)).collect();
+        Ok(Seen { output: answer.into_output(&self.request, &self.place)?, stamps })
     }
 
     /// One file, which was asked about by name.
@@ -229,4 +244,18 @@ impl Job {
         let Some((file, size)) = (hit.open)() else { return Vec::new() };
         excerpt(&self.request.query, &file, size, window, &|| self.until.is_cancelled()).0
     }
+}
+
+/// What the session has seen of a file by the lines that are shown.
+fn stamp(workspace: &Workspace, shown: &Shown) -> Option<(PathBuf, Stamp)> {
+    let place = workspace.place(shown.path.clone(), true);
+    let opened = workspace.open_place(&place).ok()?;
+    if opened.metadata.len() > STAMPED_BYTES {
+        return None;
+    }
+    let now = current(workspace, &place).ok()??;
+    let ends = now.bytes.iter().filter(|byte| **byte == b'\n').count();
+    let total = ends + usize::from(now.bytes.last().is_some_and(|last| *last != b'\n'));
+    let stamp = Stamp::of(now.hash, total as u64, shown.lines.iter().copied());
+    Some((shown.path.clone(), stamp))
 }

@@ -388,3 +388,16 @@ async fn what_cannot_be_read_is_counted_and_does_not_stop_the_rest() {
         "open\n1:needle\n\nNot searched: 1 unreadable, 1 unreadable folders.\n\n(1 match in 1 file)"
     );
 }
+
+#[tokio::test]
+async fn lines_that_a_search_has_shown_count_as_seen() {
+    let world = World::ruled(crate::write::ALLOW_ALL, Reply::Unattended).await;
+    world.put("one", "alpha\nbeta\n");
+    world.put("two", "alpha\nbeta\n");
+    world.text("grep", json!({ "pattern": "alpha", "path": "one", "context": 5 })).await;
+    world.text("write", json!({ "file_path": "one", "content": "new\n" })).await;
+    world.text("grep", json!({ "pattern": "alpha", "path": "two" })).await;
+    let write = json!({ "file_path": "two", "content": "new\n" });
+    let said = world.error("write", write, "failed").await;
+    assert!(said.contains("only lines 1 to 1 of 2 of two were shown"), "{said}");
+}
