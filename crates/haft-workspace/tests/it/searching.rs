@@ -290,3 +290,74 @@ fn the_same_search_gives_the_same_on_any_number_of_threads() {
         }
     }
 }
+
+#[test]
+fn nothing_outside_is_found_while_a_folder_and_a_file_are_swapped_for_links() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let dir = tempfile::tempdir().unwrap();
+    let (inside, outside) = (dir.path().join("W"), dir.path().join("O"));
+    for folder in [inside.join("d/deep"), outside.join("deep")] {
+        fs_err::create_dir_all(folder).unwrap();
+    }
+    fs_err::write(inside.join("d/deep/f"), "alpha inside\n").unwrap();
+    fs_err::write(inside.join("g"), "alpha inside\n").unwrap();
+    for file in ["deep/f", "deep/only-outside"] {
+        fs_err::write(outside.join(file), "alpha\nalpha\nalpha outside\n").unwrap();
+    }
+    symlink(&outside, inside.join("e")).unwrap();
+    symlink(outside.join("deep/f"), inside.join("h")).unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                for (a, b) in [("d", "e"), ("g", "h")] {
+                    let (a, b) = (inside.join(a), inside.join(b));
+                    let flags = rustix::fs::RenameFlags::EXCHANGE;
+                    rustix::fs::renameat_with(rustix::fs::CWD, a, rustix::fs::CWD, b, flags)
+                        .unwrap();
+                }
+            }
+        });
+        for _ in 0..2_000 {
+            let lines = lines_while_swapped(&inside);
+            assert!(lines.iter().all(|line| line == "alpha inside"), "{lines:?}");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+/// The lines that match, of whatever can still be opened when it is to be shown.
+fn lines_while_swapped(dir: &Path) -> Vec<String> {
+    let workspace = Workspace::open(dir, None).unwrap();
+    let place = workspace.locate(".").unwrap();
+    let folder = workspace.open_place(&place).unwrap().file;
+    let ground = Ground { folder: &folder, place: &place };
+    let walk = Walk {
+        ignored: Ignored::LeftOut,
+        wanted: &|_| true,
+        worth: &|_| true,
+        threads: 1,
+        stop: &|| false,
+    };
+    let files = ground.walk(&walk).files;
+    assert!(files.iter().all(|found| !found.path().ends_with("only-outside")));
+    let query = Query::new("alpha", Meaning::default()).unwrap();
+    let (enough, may_open) = (Enough::All, &|_: &Path| true);
+    let search = Search {
+        ground: &ground,
+        files: &files,
+        query: &query,
+        enough,
+        may_open,
+        threads: 1,
+        stop: &|| false,
+    };
+    let hits = search.run();
+    assert!(hits.files.iter().all(|(_, matches)| *matches == 1));
+    let window = Window { skip: 0, take: 9, before: 0, after: 0 };
+    let found = hits.files.iter().filter_map(|(index, _)| ground.open(&files[*index].path()));
+    found
+        .flat_map(|file| excerpt(&query, &file, 99, window, &|| false).0)
+        .map(|line| line.text)
+        .collect()
+}
