@@ -401,3 +401,33 @@ async fn lines_that_a_search_has_shown_count_as_seen() {
     let said = world.error("write", write, "failed").await;
     assert!(said.contains("only lines 1 to 1 of 2 of two were shown"), "{said}");
 }
+
+#[tokio::test]
+async fn the_same_search_gives_the_same_bytes_a_hundred_times() {
+    let world = World::ruled(crate::write::ALLOW_ALL, Reply::Unattended).await;
+    for number in 0..300 {
+        let text = format!("line\nneedle {number}\n{}\n", "needle ".repeat(number % 7));
+        world.put(&format!("d{}/f{number}.txt", number % 13), text);
+    }
+    for args in [
+        json!({ "pattern": "needle", "context": 1 }),
+        json!({ "pattern": "needle", "output_mode": "files", "offset": 50 }),
+        json!({ "pattern": "needle", "output_mode": "count", "limit": 500 }),
+    ] {
+        let first = world.call("grep", args.clone()).await;
+        for _ in 0..100 {
+            assert_eq!(world.call("grep", args.clone()).await, first);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_repository_leaves_out_for_one_clone_is_left_out() {
+    let world = World::new().await;
+    world.put(".git/HEAD", "ref: refs/heads/main\n");
+    world.put(".git/info/exclude", "private*\n");
+    world.put("private.txt", "needle\n");
+    world.put("public.txt", "needle\n");
+    let text = world.text("grep", json!({ "pattern": "needle", "output_mode": "files" })).await;
+    assert!(text.contains("public.txt") && !text.contains("private.txt"), "{text}");
+}

@@ -18,6 +18,7 @@ mod policy_tools;
 mod processes;
 mod questions;
 mod robustness;
+mod search;
 mod seat;
 mod surface;
 mod trust;
