@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy};
@@ -40,6 +40,7 @@ pub(crate) fn rows() -> Vec<Row> {
     generate(dir.path());
     reset_peak();
     let mut rows: Vec<Row> = generated().into_iter().map(|query| row(&query, dir.path())).collect();
+    rows.push(cancelling(dir.path()));
     if let Some(sources) = real_sources() {
         rows.extend(real().into_iter().map(|query| row(&query, &sources)));
     }
@@ -190,6 +191,32 @@ fn row(query: &Query, dir: &Path) -> Row {
     };
     let (figure, floor) = medians(RUNS, ours, theirs);
     Row { name: query.name, figure, floor, bound: query.bound }
+}
+
+/// How long a search goes on after it was cancelled in the middle of its work.
+fn cancelling(dir: &Path) -> Row {
+    let threads =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
+    let toolset = threads.block_on(toolset(dir));
+    let mut taken: Vec<Duration> = (0..RUNS)
+        .map(|run| {
+            let cancel = CancellationToken::new();
+            let args = json!({ "pattern": format!("absent{run}[a-z]+word") });
+            let call = Call::new(SessionId::fresh(), "grep", args);
+            let work = toolset.execute(call, cancel.clone());
+            let stop = async {
+                tokio::time::sleep(Duration::from_millis(15)).await;
+                cancel.cancel();
+                Instant::now()
+            };
+            let (_, cancelled) = threads.block_on(async { tokio::join!(work, stop) });
+            cancelled.elapsed()
+        })
+        .collect();
+    taken.sort();
+    let figure = taken.last().copied().unwrap_or_default();
+    let name = "grep, 50,000 files: after it was cancelled, the slowest of 15, against 100 ms";
+    Row { name, figure, floor: Duration::from_millis(100), bound: 1.0 }
 }
 
 async fn toolset(dir: &Path) -> Toolset {
