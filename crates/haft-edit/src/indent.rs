@@ -75,7 +75,8 @@ impl<'p> Shift<'p> {
         Some(is_sure.then(|| most.1.to_owned()))
     }
 
-    /// Returns the pairs as widths; `None` if tabs and spaces are mixed within one indentation.
+    /// Returns the pairs as widths; `None` if one indentation mixes tabs and spaces, or
+    /// has other blanks.
     fn points(&self) -> Option<Vec<(Even, Even)>> {
         self.pairs.iter().map(|pair| Some((Even::of(pair.0)?, Even::of(pair.1)?))).collect()
     }
@@ -97,12 +98,13 @@ impl<'p> Shift<'p> {
 
     /// Returns one level in the model's text, in characters, where that can be seen.
     fn model_unit(&self) -> Option<usize> {
-        unit(self.asked.lines.contents().chain(self.asked.new.contents()))
+        unit(depths(self.asked.lines.contents()))
+            .or_else(|| unit(depths(self.asked.new.contents())))
     }
 
     /// Returns one level in the file, in characters, where that can be seen.
     fn file_unit(&self) -> Option<usize> {
-        unit(self.text.contents().take(2_000))
+        unit(depths(self.text.contents().take(2_000)))
     }
 
     /// With the same characters it is a shift, unless it could as well be another width of a level.
@@ -121,7 +123,8 @@ impl<'p> Shift<'p> {
 impl Even {
     fn of(indent: &str) -> Option<Self> {
         let character = indent.chars().next();
-        let is_even = indent.chars().all(|other| Some(other) == character);
+        let is_even = indent.chars().all(|other| Some(other) == character)
+            && matches!(character, None | Some(' ' | '\t'));
         is_even.then_some(Self { character, width: indent.len() })
     }
 }
@@ -168,18 +171,22 @@ fn scaled(
 }
 
 /// Returns what one level seems to be: the most common step inwards from one line to the next.
-fn unit<'l>(contents: impl Iterator<Item = &'l str>) -> Option<usize> {
+pub(crate) fn unit(depths: impl Iterator<Item = usize>) -> Option<usize> {
     let mut counts = [0_usize; 9];
-    let mut before = 0;
-    for content in contents.filter(|content| !trim(content).is_empty()) {
-        let width = indent(content).len();
-        if let Some(count) =
-            width.checked_sub(before).filter(|step| *step > 0).and_then(|step| counts.get_mut(step))
-        {
+    // The first line may stand anywhere: it is no step.
+    let mut before = usize::MAX;
+    for depth in depths {
+        let step = depth.checked_sub(before).filter(|step| *step > 0);
+        if let Some(count) = step.and_then(|step| counts.get_mut(step)) {
             *count += 1;
         }
-        before = width;
+        before = depth;
     }
     let most = counts.iter().copied().max().filter(|most| *most > 0)?;
     counts.iter().position(|count| *count == most)
+}
+
+/// Returns how far in the lines stand that are not blank.
+fn depths<'l>(contents: impl Iterator<Item = &'l str>) -> impl Iterator<Item = usize> {
+    contents.filter(|content| !trim(content).is_empty()).map(|content| indent(content).len())
 }

@@ -64,9 +64,13 @@ impl Learned {
         learned
     }
 
-    /// Writes a new version of a line that is there with the characters of the place.
-    pub(crate) fn version(&self, new: &str) -> String {
-        let new = if self.adds_blanks { trim_end(new) } else { new };
+    /// Returns a line of the model without blanks at its end that it has no reason for.
+    pub(crate) fn trimmed<'l>(&self, new: &'l str) -> &'l str {
+        if self.adds_blanks { trim_end(new) } else { new }
+    }
+
+    /// Writes what is new in a line with the characters of the place.
+    pub(crate) fn characters(&self, new: &str) -> String {
         let mut written = String::with_capacity(new.len());
         for character in new.chars() {
             let is_foreign = self.fancy.as_ref().is_some_and(|known| !known.contains(&character));
@@ -84,7 +88,7 @@ impl Learned {
 
     /// Writes a line that is new with the characters of the place.
     pub(crate) fn fresh(&self, new: &str) -> String {
-        let mut written = self.version(new);
+        let mut written = self.characters(self.trimmed(new));
         let mut after_blank = false;
         written.retain(|character| {
             let is_surplus = self.widens_blanks && after_blank && character == ' ';

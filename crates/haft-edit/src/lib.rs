@@ -26,6 +26,7 @@ mod place;
 mod plan;
 mod replacement;
 mod search;
+mod style;
 mod typo;
 
 use std::ops::{Range, RangeInclusive};

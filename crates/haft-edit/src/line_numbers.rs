@@ -17,9 +17,9 @@ struct Numbered<'l> {
     rest: &'l str,
 }
 
-/// Returns the text without line numbers; `None` unless every line that is not blank has one and
-/// they count up.
-pub(crate) fn reading(reading: &Reading<'_>) -> Option<Reading<'static>> {
+/// Returns the text without line numbers; `None` unless every line that is not blank has one, they
+/// count up, and a file of so many lines has them.
+pub(crate) fn reading(reading: &Reading<'_>, file_lines: usize) -> Option<Reading<'static>> {
     let old = Lines::new(&reading.old);
     let new = Lines::new(&reading.new);
     let numbered: Vec<Numbered<'_>> = old
@@ -30,7 +30,8 @@ pub(crate) fn reading(reading: &Reading<'_>) -> Option<Reading<'static>> {
     let (first, last) = (numbered.first()?, numbered.last()?);
     let counts_up = numbered.iter().zip(first.number..).all(|(line, number)| line.number == number);
     let one_mark = numbered.iter().all(|line| line.mark == first.mark);
-    if !counts_up || !one_mark || !(numbered.len() > 1 || is_sure_alone(first, &new)) {
+    let is_known = last.number <= file_lines || (numbered.len() > 1 && first.mark != ':');
+    if !counts_up || !one_mark || !is_known || !(numbered.len() > 1 || is_sure_alone(first, &new)) {
         return None;
     }
     let most = last.number + new.count() + 1;

@@ -9,11 +9,9 @@ use crate::{
 };
 
 /// Carries the step from `old` to `new` over to `there`, which has the same key as `old`: words
-/// that the model left alone stay as they are there, with the blanks around them.
-pub(crate) fn merge(there: &str, old: &str, new: &str) -> String {
-    if there == old {
-        return new.to_owned();
-    }
+/// that the model left alone stay as they are there, with the blanks around them. What is new goes
+/// through `write`.
+pub(crate) fn merge(there: &str, old: &str, new: &str, write: impl Fn(&str) -> String) -> String {
     if old == new {
         return there.to_owned();
     }
@@ -32,7 +30,7 @@ pub(crate) fn merge(there: &str, old: &str, new: &str) -> String {
         if hunk.is_equal {
             merged.push_str(there.get(range.clone()).unwrap_or_default());
         } else {
-            merged.extend(new_words.get(hunk.new).unwrap_or_default().iter().copied());
+            merged.push_str(&write(&new_words.get(hunk.new).unwrap_or_default().concat()));
         }
         if !hunk.old.is_empty() {
             done = range.end;

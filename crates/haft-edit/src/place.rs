@@ -173,9 +173,10 @@ fn start_of(
     let line = text.line(keys.line(key_index));
     let content = text.content(keys.line(key_index));
     let start = Mapped::new(content).start_of(at - keys.start(key_index))?;
-    let opens_blank = !indent(asked.lines.content(first)).is_empty();
+    // More than a space is indentation, and that opens a line.
+    let opening = indent(asked.lines.content(first));
     let after_blank = part(content, 0..start).ends_with(is_blank);
-    (!opens_blank || after_blank).then_some(Some(line.start + start))
+    (opening.is_empty() || (opening == " " && after_blank)).then_some(Some(line.start + start))
 }
 
 /// The same for the end of a match.

@@ -8,6 +8,7 @@ use crate::{
     lines::{Lines, indent, is_blank, trim, trim_end},
     merge::merge,
     place::Place,
+    style::{Style, at_home, style},
 };
 
 /// Why a match is certain, but what is to take its place is not.
@@ -47,71 +48,6 @@ pub(crate) fn replacement(
             write(text, &asked, place)
         }
     }
-}
-
-/// Whose indentation the new text has, where the old text's is not the file's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    /// As the old text: it is shifted like that.
-    Model,
-    /// As the file: it is right already.
-    File,
-    Unknown,
-}
-
-/// Tells by the lines that live on in the new text how that is indented: like the old text if any
-/// is, like the file if all are and nothing stands further out than the place.
-fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style {
-    let (old, new): (Vec<&str>, Vec<&str>) =
-        (asked.lines.contents().map(trim).collect(), asked.new.contents().map(trim).collect());
-    let depths = |line: usize| {
-        let there = place.line_of.get(line).copied().flatten()?;
-        let content = asked.lines.content(line);
-        let (was, is) = (indent(content), indent(text.content(there)));
-        let is_within = place.starts_within && line == 0;
-        (!is_within && !trim(content).is_empty() && was != is).then_some((was, is))
-    };
-    if !(0..old.len()).any(|line| depths(line).is_some()) {
-        return Style::Model;
-    }
-    let mut is_at_home = false;
-    for hunk in hunks(&old, &new).iter().filter(|hunk| hunk.is_equal) {
-        for (line, version) in hunk.old.clone().zip(hunk.new.clone()) {
-            let written = indent(asked.new.content(version));
-            match depths(line) {
-                Some((was, _)) if written == was => return Style::Model,
-                Some((_, is)) => is_at_home |= written == is,
-                None => {}
-            }
-        }
-    }
-    let least = |lines: &mut dyn Iterator<Item = &str>| {
-        lines.filter(|line| !trim(line).is_empty()).map(|line| indent(line).len()).min()
-    };
-    let written = least(&mut asked.new.contents());
-    if is_at_home && written >= least(&mut place.lines().map(|line| text.content(line))) {
-        Style::File
-    } else if written.is_none() || written == least(&mut asked.lines.contents()) {
-        Style::Model
-    } else {
-        Style::Unknown
-    }
-}
-
-/// Returns the old text with the indentation of the place.
-fn at_home(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> String {
-    let mut old = String::with_capacity(asked.lines.text().len());
-    for (index, content) in asked.lines.contents().enumerate() {
-        match place.line_of.get(index).copied().flatten() {
-            Some(there) if !(place.starts_within && index == 0) => {
-                old.push_str(indent(text.content(there)));
-                old.push_str(content.trim_start_matches(is_blank));
-            }
-            _ => old.push_str(content),
-        }
-        old.push_str(asked.lines.ending(index));
-    }
-    old
 }
 
 fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, Doubt> {
@@ -286,7 +222,9 @@ impl Writer<'_, '_> {
         };
         let bare = |content: &str| content.trim_start_matches(is_blank).to_owned();
         let body = if is_version(old, new) {
-            merge(&bare(content), &bare(old), &self.learned.version(&bare(new)))
+            merge(&bare(content), &bare(old), self.learned.trimmed(&bare(new)), |new| {
+                self.learned.characters(new)
+            })
         } else {
             self.learned.fresh(&bare(new))
         };

@@ -117,11 +117,8 @@ impl Slip {
         match (self.written.as_slice(), self.meant.as_slice()) {
             ([_, _], [_, _]) => true,
             ([a], [b]) if a.to_lowercase().eq(b.to_lowercase()) => false,
-            ([_], [_]) if self.at == 0 => self.part.len() > 6,
-            ([a], [b]) if self.at == last => {
-                self.part.len() > 5 && !(ENDINGS.contains(a) && ENDINGS.contains(b))
-            }
-            ([_], [_]) => self.part.len() > 4,
+            // `get` and `set`, `lseek` and `fseek`, `execve` and `execvp`.
+            ([_], [_]) => self.at > 0 && self.at < last && self.part.len() > 4,
             ([], [_]) if self.at == 0 => false,
             ([], [lost]) => self.at < last || (self.part.len() > 4 && !ENDINGS.contains(lost)),
             ([_], []) => self.at > 0 && self.at <= last,

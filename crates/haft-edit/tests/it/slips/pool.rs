@@ -1,0 +1,52 @@
+//! The files that work is picked from, and lines to put into them.
+
+use std::path::Path;
+
+use crate::corpus::{
+    random::Random,
+    sources::{Source, from_folder, sources},
+};
+
+/// Files, and lines of any of them that may be new in another.
+pub(crate) struct Pool {
+    pub(crate) sources: Vec<Source>,
+    donors: Vec<String>,
+}
+
+impl Pool {
+    pub(crate) fn new() -> Self {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut all = from_folder(&here.join("tests/it/slips/files"));
+        assert!(all.len() >= 8, "the files of the second corpus were not found");
+        all.extend(sources());
+        let donors = all.iter().flat_map(|source| &source.lines).map(|line| line.trim());
+        let is_fit = |line: &&str| {
+            let letters = line.chars().filter(|c| c.is_alphanumeric()).count();
+            letters > 5 && line.is_ascii() && !line.contains("...") && line.len() < 90
+        };
+        let donors = donors.filter(is_fit).map(str::to_owned).collect();
+        Self { sources: all, donors }
+    }
+
+    pub(crate) fn source(&self, random: &mut Random) -> &Source {
+        random.pick(&self.sources)
+    }
+
+    /// Returns a line without indentation that a file does not have yet.
+    pub(crate) fn line(&self, random: &mut Random, file: &[String]) -> Option<String> {
+        (0..20).map(|_| random.pick(&self.donors)).find_map(|line| {
+            file.iter().all(|known| bare(known) != bare(line)).then(|| line.clone())
+        })
+    }
+}
+
+/// Returns a text without blanks, and with plain quotes and dashes.
+pub(crate) fn bare(text: &str) -> String {
+    let plain = |c: char| match c {
+        '\u{2018}' | '\u{2019}' => '\'',
+        '\u{201c}' | '\u{201d}' => '"',
+        '\u{2013}' | '\u{2014}' => '-',
+        other => other,
+    };
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}').map(plain).collect()
+}
