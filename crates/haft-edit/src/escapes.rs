@@ -23,25 +23,29 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
         if old == reading.old || readings.iter().any(|known| known.old == old) {
             continue;
         }
-        let new = if is_written_like(&reading.old, &reading.new) {
-            unescaped(&reading.new, style)
-        } else {
-            reading.new.clone().into_owned()
+        let new = match style.shared(&reading.old, &reading.new) {
+            Some(style) => unescaped(&reading.new, style),
+            None => reading.new.clone().into_owned(),
         };
         readings.push(Reading { old: old.into(), new: Cow::Owned(new), tier: Some(Tier::Escapes) });
     }
     readings
 }
 
-/// Whether the new text seems to be escaped as the old one is: no real line end and no bare quote
-/// where the old text has only escaped ones.
-fn is_written_like(old: &str, new: &str) -> bool {
-    let only_escaped =
-        |text: &str, mark: char, escape: &str| !has_bare(text, mark) && text.contains(escape);
-    let breaks_agree =
-        !only_escaped(old, '\n', "\\n") || !new.contains('\n') || !new.contains("\\n");
-    let quotes_agree = !only_escaped(old, '"', "\\\"") || !has_bare(new, '"');
-    breaks_agree && quotes_agree
+impl Style {
+    /// Returns which of these escapes the new text seems to have too: it has no real line end where
+    /// the old text has only escaped ones, and no bare quote likewise.
+    fn shared(self, old: &str, new: &str) -> Option<Self> {
+        let is_like = |mark: char, escape: &str| {
+            has_bare(old, mark) || !old.contains(escape) || !has_bare(new, mark)
+        };
+        match (self, is_like('\n', "\\n"), is_like('"', "\\\"")) {
+            (_, true, true) => Some(self),
+            (Self::All | Self::Breaks, true, false) if old.contains("\\n") => Some(Self::Breaks),
+            (Self::All | Self::Quotes, false, true) if old.contains("\\\"") => Some(Self::Quotes),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a character stands somewhere without a backslash before it.

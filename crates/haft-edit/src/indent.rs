@@ -187,6 +187,6 @@ pub(crate) fn unit(depths: impl Iterator<Item = usize>) -> Option<usize> {
 }
 
 /// Returns how far in the lines stand that are not blank.
-fn depths<'l>(contents: impl Iterator<Item = &'l str>) -> impl Iterator<Item = usize> {
+pub(crate) fn depths<'l>(contents: impl Iterator<Item = &'l str>) -> impl Iterator<Item = usize> {
     contents.filter(|content| !trim(content).is_empty()).map(|content| indent(content).len())
 }

@@ -69,12 +69,18 @@ impl Learned {
         if self.adds_blanks { trim_end(new) } else { new }
     }
 
-    /// Writes what is new in a line with the characters of the place.
+    /// Writes what is new in a line with the characters and the blanks of the place.
     pub(crate) fn characters(&self, new: &str) -> String {
         let mut written = String::with_capacity(new.len());
+        let mut after_blank = false;
         for character in new.chars() {
             let is_foreign = self.fancy.as_ref().is_some_and(|known| !known.contains(&character));
-            match plain(character).filter(|_| is_foreign) {
+            let plain = plain(character).filter(|_| is_foreign);
+            let is_space = plain.map_or(character == ' ', |plain| plain == " ");
+            let is_surplus = self.widens_blanks && after_blank && is_space;
+            after_blank = is_space;
+            match plain {
+                _ if is_surplus => {}
                 Some(plain) => written.push_str(plain),
                 None => written.push(character),
             }
@@ -88,13 +94,6 @@ impl Learned {
 
     /// Writes a line that is new with the characters of the place.
     pub(crate) fn fresh(&self, new: &str) -> String {
-        let mut written = self.characters(self.trimmed(new));
-        let mut after_blank = false;
-        written.retain(|character| {
-            let is_surplus = self.widens_blanks && after_blank && character == ' ';
-            after_blank = character == ' ';
-            !is_surplus
-        });
-        written
+        self.characters(self.trimmed(new))
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     Tier, Within,
     asked::Asked,
     fold::{Keys, Mapped},
+    hanging::{Hang, hang},
     indent::Shift,
     lines::{Lines, indent, is_blank, part, trim, trim_end},
     look_alikes::{fold, is_word},
@@ -276,10 +277,8 @@ fn is_fragment(text: &Lines<'_>, asked: &Asked<'_>, place: &Place, first_line: u
         return false;
     }
     if asked.kept.len() == 1 {
-        // With one line nothing but the new text tells: what follows is either indented in full,
-        // or was written as if the line stood at the margin.
-        let follow = asked.new.contents().skip(1).filter(|content| !trim(content).is_empty());
-        return follow.map(indent).all(|indent| indent.len() >= there.len());
+        // With one line nothing but the new text tells.
+        return hang("", there, &asked.new) != Hang::Shifted;
     }
     let rest = place.pairs().filter(|(asked_line, _)| *asked_line > 0);
     let mut rest = rest.map(|(old, new)| (asked.lines.content(old), place.content(text, new)));

@@ -3,9 +3,10 @@
 use crate::{
     align::{Hunk, hunks, is_version, successors},
     asked::{Asked, Reading},
+    hanging::{Hang, hang},
     indent::Shift,
     learned::Learned,
-    lines::{Lines, indent, is_blank, trim, trim_end},
+    lines::{Lines, indent, trim, trim_end, trim_start},
     merge::merge,
     place::Place,
     style::{Style, at_home, style},
@@ -23,8 +24,9 @@ pub(crate) enum Doubt {
 /// What becomes of a line of the old text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Kept,
-    /// Turned into a line of the new text.
+    /// Left alone, as this line of the new text.
+    Kept(usize),
+    /// Turned into this line of the new text.
     Becomes(usize),
     Gone,
 }
@@ -36,7 +38,12 @@ pub(crate) fn replacement(
     place: &Place,
 ) -> Result<String, Doubt> {
     if asked.new.text().is_empty() {
-        return Ok(String::new());
+        // What stands before the match is never joined with the next line.
+        let joins = asked.is_closed && place.starts_within;
+        return if joins { Err(Doubt::Indentation) } else { Ok(String::new()) };
+    }
+    if hangs_unsure(text, asked, place) {
+        return Err(Doubt::Indentation);
     }
     match style(text, asked, place) {
         Style::Model => write(text, asked, place),
@@ -61,6 +68,32 @@ fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, D
         written: Vec::new(),
     };
     writer.write()
+}
+
+/// Whether one line was written without all of its indentation, and nothing tells how the lines in
+/// its stead are indented.
+fn hangs_unsure(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> bool {
+    let (&[line], Some(there)) = (asked.kept.as_slice(), place.line_of.iter().flatten().next())
+    else {
+        return false;
+    };
+    let (written, there) = (indent(asked.lines.content(line)), indent(text.content(*there)));
+    written.len() < there.len()
+        && there.ends_with(written)
+        && hang(written, there, &asked.new) == Hang::Unsure
+}
+
+/// Compares old and new line by line, without regard to indentation if more lines live on like that.
+fn living_steps(old: &[&str], new: &[&str]) -> Vec<Hunk> {
+    let bare = |lines: &[&str]| -> Vec<String> {
+        lines.iter().map(|line| trim(line).to_owned()).collect()
+    };
+    let living = |hunks: &[Hunk]| -> usize {
+        let lines = hunks.iter().filter(|hunk| hunk.is_equal).flat_map(|hunk| hunk.old.clone());
+        lines.filter(|line| old.get(*line).is_some_and(|line| !line.is_empty())).count()
+    };
+    let (strict, loose) = (hunks(old, new), hunks(&bare(old), &bare(new)));
+    if living(&loose) > living(&strict) { loose } else { strict }
 }
 
 /// Returns how lines end around a place; as a line feed if there are no lines.
@@ -93,16 +126,74 @@ impl Writer<'_, '_> {
         if self.opens_line() {
             new.push("");
         }
-        let hunks = hunks(&old, &new);
+        let hunks = self.steps(&old, &new);
         self.decide_fates(&hunks, &old, &new);
+        if !self.lone_blanks_stay(&old, &new) {
+            return Err(Doubt::BlankLines);
+        }
         for hunk in &hunks {
-            if hunk.is_equal {
-                hunk.old.clone().for_each(|line| self.keep(line));
-            } else {
+            if !hunk.is_equal {
                 self.replace(hunk)?;
+                continue;
+            }
+            for line in hunk.old.clone() {
+                match self.fate(line) {
+                    Fate::Becomes(version) => {
+                        self.turn(line, version)?;
+                        self.keep_blank_lines_after(line);
+                    }
+                    _ => self.keep(line),
+                }
             }
         }
         Ok(self.joined())
+    }
+
+    /// Compares old and new without the blank lines at the edges that both have and the file has not.
+    fn steps(&self, old: &[&str], new: &[&str]) -> Vec<Hunk> {
+        let is_lone = |line: usize| {
+            self.there(line).is_none() && old.get(line).is_some_and(|line| line.is_empty())
+        };
+        let is_blank = |line: usize| new.get(line).is_some_and(|line| line.is_empty());
+        let most = old.len().min(new.len());
+        let head = (0..most).take_while(|line| is_lone(*line) && is_blank(*line)).count();
+        let tail = (0..most - head)
+            .take_while(|line| is_lone(old.len() - 1 - line) && is_blank(new.len() - 1 - line))
+            .count();
+        let inner = |lines: usize| head..lines - tail;
+        let (old, new) = (old.get(inner(old.len())), new.get(inner(new.len())));
+        let mut hunks = living_steps(old.unwrap_or_default(), new.unwrap_or_default());
+        for hunk in &mut hunks {
+            hunk.old = hunk.old.start + head..hunk.old.end + head;
+            hunk.new = hunk.new.start + head..hunk.new.end + head;
+        }
+        hunks
+    }
+
+    /// Whether every blank line that the file has not, and that lives on, has the same neighbours in
+    /// the new text: else it may be one that was put in there.
+    fn lone_blanks_stay(&self, old: &[&str], new: &[&str]) -> bool {
+        let neighbours = |lines: &[&str], line: usize| {
+            let is_solid = |index: &usize| lines.get(*index).is_some_and(|line| !line.is_empty());
+            ((0..line).rev().find(is_solid), (line + 1..lines.len()).find(is_solid))
+        };
+        let version = |line: usize| match self.fate(line) {
+            Fate::Kept(version) | Fate::Becomes(version) => Some(version),
+            Fate::Gone => None,
+        };
+        let is_same = |old: Option<usize>, new: Option<usize>| match old {
+            Some(old) => new.is_some() && version(old) == new,
+            None => new.is_none(),
+        };
+        (0..old.len())
+            .filter(|line| self.there(*line).is_none())
+            .filter_map(|line| version(line).map(|version| (line, version)))
+            .filter(|(_, version)| new.get(*version).is_some_and(|line| line.is_empty()))
+            .all(|(line, version)| {
+                let (before, after) = neighbours(old, line);
+                let (new_before, new_after) = neighbours(new, version);
+                is_same(before, new_before) && is_same(after, new_after)
+            })
     }
 
     /// Whether the new text ends by opening a line, which the end of the place's last line closes.
@@ -113,17 +204,16 @@ impl Writer<'_, '_> {
     fn decide_fates(&mut self, hunks: &[Hunk], old: &[&str], new: &[&str]) {
         for hunk in hunks {
             let pairs = if hunk.is_equal {
-                Vec::new()
+                (0..hunk.old.len()).map(|line| (line, line)).collect()
             } else {
                 let old = old.get(hunk.old.clone()).unwrap_or_default();
                 successors(old, new.get(hunk.new.clone()).unwrap_or_default())
             };
-            let becomes =
-                pairs.iter().map(|(a, b)| (hunk.old.start + a, Fate::Becomes(hunk.new.start + b)));
-            let kept = hunk.old.clone().filter(|_| hunk.is_equal).map(|line| (line, Fate::Kept));
-            for (line, fate) in kept.chain(becomes) {
+            for (line, version) in pairs {
+                let (line, version) = (hunk.old.start + line, hunk.new.start + version);
+                let is_same = hunk.is_equal && old.get(line) == new.get(version);
                 if let Some(slot) = self.fates.get_mut(line) {
-                    *slot = fate;
+                    *slot = if is_same { Fate::Kept(version) } else { Fate::Becomes(version) };
                 }
             }
         }
@@ -220,13 +310,13 @@ impl Writer<'_, '_> {
         } else {
             self.indentation(new)?
         };
-        let bare = |content: &str| content.trim_start_matches(is_blank).to_owned();
+        let new = if trim_end(old).len() < old.len() { trim_end(new) } else { new };
         let body = if is_version(old, new) {
-            merge(&bare(content), &bare(old), self.learned.trimmed(&bare(new)), |new| {
-                self.learned.characters(new)
-            })
+            // Blanks at the end of the old line are no blanks between words of the new one.
+            let (old, new) = (trim(old), self.learned.trimmed(trim_start(new)));
+            merge(trim_start(content), old, new, |new| self.learned.characters(new))
         } else {
-            self.learned.fresh(&bare(new))
+            self.learned.fresh(trim_start(new))
         };
         let content = if trim(&body).is_empty() { String::new() } else { new_indent + &body };
         self.written.push(Written { content, ending: Some(self.text.ending(there)) });
@@ -236,7 +326,7 @@ impl Writer<'_, '_> {
     /// Writes a line that is new.
     fn insert(&mut self, line: usize) -> Result<(), Doubt> {
         let content = self.asked.new.content(line);
-        let body = self.learned.fresh(content.trim_start_matches(is_blank));
+        let body = self.learned.fresh(trim_start(content));
         let content = if trim(content).is_empty() {
             String::new()
         } else {

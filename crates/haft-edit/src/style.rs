@@ -1,9 +1,9 @@
 //! Whose indentation the model's new text has: that of its old text, or the file's.
 
 use crate::{
-    align::hunks,
+    align::{hunks, is_version, successors},
     asked::Asked,
-    indent::unit,
+    indent::{depths, unit},
     lines::{Lines, indent, is_blank, trim},
     place::Place,
 };
@@ -18,24 +18,86 @@ pub(crate) enum Style {
     Unknown,
 }
 
-/// Tells by the lines that live on in the new text how that is indented: like the old text or like
-/// the file. Where they do not agree, or say too little, the depth that all of it stands at decides.
+/// Tells how the new text is indented: by what it is indented with, else by the lines that live on in
+/// it. Where those do not agree, or say too little, the depth that all of it stands at decides.
 pub(crate) fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style {
     if !has_other_depths(text, asked, place) {
         return Style::Model;
     }
-    let Votes { model, file } = Votes::count(text, asked, place);
     let there = || place.lines().map(|line| text.content(line));
-    let written = least(asked.new.contents());
-    let is_as_deep = written.is_none() || written == least(asked.lines.contents());
-    let fits_model = is_as_deep && is_natural(asked.new.contents(), asked.lines.contents());
-    let fits_file = written >= least(there()) && is_natural(asked.new.contents(), there());
+    let (old, new) = (|| asked.lines.contents(), || asked.new.contents());
+    if let Some(style) = by_kind(Kind::of(old()), Kind::of(there()), Kind::of(new())) {
+        return style;
+    }
+    let written = least(new());
+    let model_step = unit(depths(old())).or_else(|| unit(depths(new())));
+    let file_step = unit(depths(there())).or_else(|| unit(depths(text.contents().take(2_000))));
+    let is_as_deep = written.is_none() || written == least(old());
+    let fits_model = is_as_deep && is_natural(new(), old(), model_step);
+    let fits_file = written >= least(there()) && is_natural(new(), there(), file_step);
+    let Votes { model, file } = Votes::count(text, asked, place);
     match (model, file) {
-        (_, 0) if model > 0 || is_as_deep => Style::Model,
+        (0, 0) => by_first_line(text, asked, place, fits_file, is_as_deep),
+        (_, 0) => Style::Model,
         (0, 1) if fits_file && fits_model => Style::Unknown,
         (0, 1..) if fits_file => Style::File,
         (_, 1..) if fits_model => Style::Model,
         (_, 1..) if fits_file && written == least(there()) => Style::File,
+        _ => Style::Unknown,
+    }
+}
+
+/// What lines are indented with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Nothing,
+    Spaces,
+    Tabs,
+    Mixed,
+}
+
+impl Kind {
+    fn of<'l>(lines: impl Iterator<Item = &'l str>) -> Self {
+        let mut kind = Self::Nothing;
+        for character in lines.filter(|line| !trim(line).is_empty()).flat_map(|l| indent(l).chars())
+        {
+            let next = match character {
+                ' ' => Self::Spaces,
+                '\t' => Self::Tabs,
+                _ => Self::Mixed,
+            };
+            kind = if kind == Self::Nothing || kind == next { next } else { Self::Mixed };
+        }
+        kind
+    }
+}
+
+/// Tells by tabs and spaces, where the model has one and the file has the other.
+fn by_kind(model: Kind, file: Kind, written: Kind) -> Option<Style> {
+    match (model, file) {
+        (Kind::Spaces, Kind::Tabs) | (Kind::Tabs, Kind::Spaces) => match written {
+            kind if kind == model => Some(Style::Model),
+            kind if kind == file => Some(Style::File),
+            Kind::Nothing => None,
+            _ => Some(Style::Unknown),
+        },
+        _ => None,
+    }
+}
+
+/// Tells by where the new text begins: as deep as the old text, or as the place.
+fn by_first_line(
+    text: &Lines<'_>,
+    asked: &Asked<'_>,
+    place: &Place,
+    fits_file: bool,
+    is_as_deep: bool,
+) -> Style {
+    let first = asked.new.contents().find(|line| !trim(line).is_empty()).map(indent);
+    match (first, depths_of(text, asked, place, asked.span().0)) {
+        (Some(first), Some((was, _))) if first == was => Style::Model,
+        (Some(first), Some((_, is))) if first == is && fits_file => Style::File,
+        _ if is_as_deep => Style::Model,
         _ => Style::Unknown,
     }
 }
@@ -53,20 +115,18 @@ impl Votes {
         let (old, new): (Vec<&str>, Vec<&str>) =
             (asked.lines.contents().map(trim).collect(), asked.new.contents().map(trim).collect());
         let (mut all, mut sure) = (Self::default(), Self::default());
-        for hunk in hunks(&old, &new).iter().filter(|hunk| hunk.is_equal) {
-            for (line, version) in hunk.old.clone().zip(hunk.new.clone()) {
-                let Some((was, is)) = depths(text, asked, place, line) else { continue };
-                let written = indent(asked.new.content(version));
-                let vote =
-                    Self { model: usize::from(written == was), file: usize::from(written == is) };
-                all.add(vote);
-                // A line that is there again may be taken for another.
-                let once = |lines: &[&str]| {
-                    lines.iter().filter(|other| old.get(line) == Some(other)).count() == 1
-                };
-                if once(&old) && once(&new) {
-                    sure.add(vote);
-                }
+        for (line, version) in living(&old, &new) {
+            let Some((was, is)) = depths_of(text, asked, place, line) else { continue };
+            let written = indent(asked.new.content(version));
+            let vote =
+                Self { model: usize::from(written == was), file: usize::from(written == is) };
+            all.add(vote);
+            // A line that is there again may be taken for another.
+            let once = |lines: &[&str], line: usize| {
+                lines.iter().filter(|other| lines.get(line) == Some(other)).count() == 1
+            };
+            if once(&old, line) && once(&new, version) {
+                sure.add(vote);
             }
         }
         if sure.model + sure.file > 0 { sure } else { all }
@@ -78,8 +138,30 @@ impl Votes {
     }
 }
 
+/// Returns the lines that live on, and those that they become.
+fn living(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    let mut living = Vec::new();
+    for hunk in hunks(old, new) {
+        let (was, is) = (old.get(hunk.old.clone()), new.get(hunk.new.clone()));
+        let (was, is) = (was.unwrap_or_default(), is.unwrap_or_default());
+        let pairs = if hunk.is_equal {
+            (0..was.len()).map(|line| (line, line)).collect()
+        } else {
+            successors(was, is)
+        };
+        let is_version = |pair: &(usize, usize)| match (was.get(pair.0), is.get(pair.1)) {
+            (Some(was), Some(is)) => was == is || is_version(was, is),
+            _ => false,
+        };
+        let pairs = pairs.into_iter().filter(is_version);
+        living
+            .extend(pairs.map(|(line, version)| (hunk.old.start + line, hunk.new.start + version)));
+    }
+    living
+}
+
 /// Returns the indentation of a line in the old text and in the file, where they differ.
-fn depths<'a>(
+fn depths_of<'a>(
     text: &Lines<'a>,
     asked: &Asked<'a>,
     place: &Place,
@@ -93,7 +175,7 @@ fn depths<'a>(
 }
 
 fn has_other_depths(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> bool {
-    (0..asked.lines.count()).any(|line| depths(text, asked, place, line).is_some())
+    (0..asked.lines.count()).any(|line| depths_of(text, asked, place, line).is_some())
 }
 
 /// Returns how far in the outermost of some lines stands.
@@ -105,9 +187,9 @@ fn least<'l>(lines: impl Iterator<Item = &'l str>) -> Option<usize> {
 fn is_natural<'l>(
     lines: impl Iterator<Item = &'l str>,
     others: impl Iterator<Item = &'l str>,
+    step: Option<usize>,
 ) -> bool {
     let known: Vec<&str> = others.filter(|line| !trim(line).is_empty()).map(indent).collect();
-    let step = unit(known.iter().map(|indent| indent.len()));
     lines.filter(|line| !trim(line).is_empty()).map(indent).all(|indent| {
         let is_whole = |other: &&str| {
             step.is_none_or(|step| indent.len().abs_diff(other.len()).is_multiple_of(step))

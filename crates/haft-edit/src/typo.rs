@@ -93,13 +93,20 @@ impl Slip {
             ([a, b], [c, d]) if a == d && b == c
         );
         is_letters
+            && !self.is_another_case()
             && !self.is_another_form()
             && (self.part.len() > 3 || (self.part.len() == 3 && is_swap))
     }
 
-    /// Whether something was put behind the word, or an ending taken from it.
+    fn is_another_case(&self) -> bool {
+        let lower = |letters: &[char]| letters.iter().flat_map(|c| c.to_lowercase()).collect();
+        let (written, meant): (String, String) = (lower(&self.written), lower(&self.meant));
+        written == meant
+    }
+
+    /// Whether something was put before or behind the word, or an ending taken from it.
     fn is_another_form(&self) -> bool {
-        let adds = self.meant.is_empty() && self.at >= self.part.len();
+        let adds = self.meant.is_empty() && (self.at >= self.part.len() || self.at == 0);
         let takes = matches!(self.meant.as_slice(), [lost] if ENDINGS.contains(lost))
             && self.written.is_empty()
             && self.at + 1 == self.part.len();

@@ -43,6 +43,7 @@ fn doubtful(work: &Work, written: &Written) -> Option<Case> {
 
 fn twice(random: &mut Random, pool: &Pool, off: fn(&mut Random, &str) -> String) -> Option<Case> {
     let mut work = Work::pick(random, pool, 6)?;
+    work.has_last_end = true;
     let mut written = Written::of(&work);
     let again = work.stretch().to_vec();
     let at = if random.chance(50) { work.lines.len() } else { work.at + work.count };
@@ -122,11 +123,22 @@ fn one_word(random: &mut Random, pool: &Pool, choose: Choice) -> Option<Case> {
     let mut written = Written::of(&work);
     let line = random.pick(&written.old).clone();
     let (word, other) = choose(random, &line)?;
-    let off = line.replacen(&word, &other, 1);
+    let off = with_word(&line, &word, &other)?;
     for text in written.old.iter_mut().chain(&mut written.new).filter(|text| **text == line) {
         text.clone_from(&off);
     }
     doubtful(&work, &written)
+}
+
+/// Puts a word in the stead of another where that is a whole word.
+fn with_word(line: &str, word: &str, other: &str) -> Option<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_whole = |at: usize| {
+        !word.starts_with(is_word)
+            || (!line[..at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word))
+    };
+    let at = line.match_indices(word).map(|(at, _)| at).find(|at| is_whole(*at))?;
+    Some(format!("{}{other}{}", &line[..at], &line[at + word.len()..]))
 }
 
 fn words(line: &str) -> Vec<&str> {
@@ -173,7 +185,7 @@ fn other_word(random: &mut Random, line: &str) -> Option<(String, String)> {
 fn negated(random: &mut Random, line: &str) -> Option<(String, String)> {
     const PAIRS: [(&str, &str); 8] = [
         ("true", "false"),
-        ("if ", "if not "),
+        ("if", "if not"),
         ("==", "!="),
         ("<", "<="),
         ("and", "or"),

@@ -179,7 +179,7 @@ fn several(random: &mut Random, pool: &Pool) -> Option<Case> {
         written
             .slip(|line| if line.len() % 2 == 0 { format!("{line}  ") } else { line.to_owned() });
         let asked = written.asked();
-        if asked.old == asked.new {
+        if asked.old == asked.new || written.old == work.stretch() {
             return None;
         }
         edits.push(asked);

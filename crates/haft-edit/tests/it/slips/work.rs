@@ -192,6 +192,10 @@ fn outcome(
         let text = depth.to_owned() + &pool.line(random, lines)?;
         Some(Outcome { origin: Origin::New, text })
     };
+    let head = |random: &mut Random, depth: &str| {
+        let (number, end) = (random.below(900), random.pick(&[" {", ":"]));
+        Outcome { origin: Origin::New, text: format!("{depth}while waiting({number}){end}") }
+    };
     let brace = || Outcome { origin: Origin::New, text: here.clone() + "}" };
     match random.below(14) {
         0..=2 => outcome[at] = edited(random, &stretch[at])?,
@@ -204,11 +208,11 @@ fn outcome(
         5 => outcome.insert(at, new(random, &here)?),
         6 => {
             let deeper = deeper?;
-            let block = [new(random, &here)?, new(random, &deeper)?, new(random, &deeper)?];
+            let block = [head(random, &here), new(random, &deeper)?, new(random, &deeper)?];
             outcome.splice(at + 1..at + 1, block);
         }
         7 => {
-            let block = [new(random, &here)?, new(random, &deeper?)?, brace()];
+            let block = [head(random, &here), new(random, &deeper?)?, brace()];
             outcome.splice(at..at, block);
         }
         8 => {
@@ -224,7 +228,7 @@ fn outcome(
             for line in outcome.iter_mut().filter(|line| !line.text.trim().is_empty()) {
                 *line = Outcome { origin: Origin::Edited, text: level.clone() + &line.text };
             }
-            outcome.insert(0, new(random, &outer)?);
+            outcome.insert(0, head(random, &outer));
             if random.chance(50) {
                 outcome.push(Outcome { origin: Origin::New, text: outer + "}" });
             }

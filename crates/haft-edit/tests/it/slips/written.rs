@@ -136,8 +136,12 @@ fn dedented_by_some(random: &mut Random, work: &Work, written: &mut Written) -> 
 /// With one line of old text it must show in the new one that it was dedented too: something stands
 /// further out than the line in the file, or there is but one line.
 fn is_told(work: &Work, off: &str) -> Option<()> {
-    if work.count > 1 || work.outcome.len() < 2 {
+    if work.count > 1 || work.outcome.len() == 1 {
         return Some(());
+    }
+    if work.outcome.is_empty() {
+        // What is left of the line is an exact edit's own affair.
+        return None;
     }
     let here = depth(&work.stretch()[0]).len();
     let follow = || work.outcome.iter().skip(1).filter(|line| !line.text.trim().is_empty());
@@ -208,7 +212,7 @@ pub(crate) fn trailing(_: &mut Random, work: &Work, written: &mut Written) -> Op
         return None;
     }
     written.slip(|line| if line.len() % 4 == 0 { line.to_owned() } else { format!("{line} ") });
-    Some(())
+    written.old.iter().any(|line| line.ends_with(' ')).then_some(())
 }
 
 fn trailing_tab(_: &mut Random, work: &Work, written: &mut Written) -> Option<()> {
