@@ -107,11 +107,16 @@ fn line_behind(text: &str, at: usize) -> &str {
     part(rest, 0..rest.find(['\n', '\r']).unwrap_or(rest.len()))
 }
 
-/// Returns the indentation before a place, if several lines take the stead of all that follows it.
+/// Returns the indentation before a place, if something else or several lines take the stead of all
+/// that follows it.
 fn lead<'t>(text: &'t str, edit: &Edit<'_>, start: usize) -> Option<&'t str> {
     let old = edit.old.strip_suffix('\n').unwrap_or(edit.old);
     let old = old.strip_suffix('\r').unwrap_or(old);
-    if old.contains(['\n', '\r']) || !edit.new.trim_end().contains('\n') {
+    let is_only_about_blanks = || trim(old) == trim(edit.new.trim_end());
+    let has_lines = edit.new.trim_end().contains('\n');
+    if old.contains(['\n', '\r'])
+        || (!has_lines && (!edit.new.starts_with(is_blank) || is_only_about_blanks()))
+    {
         return None;
     }
     let (lead, rest) = (line_before(text, start), line_behind(text, start + old.len()));

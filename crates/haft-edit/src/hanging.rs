@@ -36,9 +36,13 @@ impl Ending {
 }
 
 /// Tells how new text hangs that takes the place of a line: `written` is the indentation that its
-/// old text has, `there` the one that it has in the file, which ends in it.
+/// old text has, `there` the one that it has in the file, which ends in it. A first line that has all
+/// of that too may be meant to stand there, or deeper by as much.
 pub(crate) fn hang(written: &str, there: &str, new: &Lines<'_>) -> Hang {
     let first = new.content(0);
+    if indent(first).starts_with(there) {
+        return Hang::Unsure;
+    }
     let follow = || new.contents().skip(1).filter(|content| !trim(content).is_empty());
     let Some(next) = follow().next() else { return Hang::InFull };
     let ending = Ending::of(first);

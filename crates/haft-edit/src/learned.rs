@@ -72,18 +72,15 @@ impl Learned {
     /// Writes what is new in a line with the characters and the blanks of the place.
     pub(crate) fn characters(&self, new: &str) -> String {
         let mut written = String::with_capacity(new.len());
-        let mut after_blank = false;
         for character in new.chars() {
             let is_foreign = self.fancy.as_ref().is_some_and(|known| !known.contains(&character));
-            let plain = plain(character).filter(|_| is_foreign);
-            let is_space = plain.map_or(character == ' ', |plain| plain == " ");
-            let is_surplus = self.widens_blanks && after_blank && is_space;
-            after_blank = is_space;
-            match plain {
-                _ if is_surplus => {}
+            match plain(character).filter(|_| is_foreign) {
                 Some(plain) => written.push_str(plain),
                 None => written.push(character),
             }
+        }
+        if self.widens_blanks {
+            written = narrowed(&written);
         }
         match self.form {
             Some(Form::Composed) => written.nfc().collect(),
@@ -96,4 +93,18 @@ impl Learned {
     pub(crate) fn fresh(&self, new: &str) -> String {
         self.characters(self.trimmed(new))
     }
+}
+
+/// Makes one blank of two; more than two are a column.
+fn narrowed(text: &str) -> String {
+    let mut narrowed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("  ") {
+        let (before, blanks) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let run = blanks.len() - blanks.trim_start_matches(' ').len();
+        narrowed.push_str(before);
+        narrowed.push_str(&" ".repeat(if run == 2 { 1 } else { run }));
+        rest = blanks.get(run..).unwrap_or_default();
+    }
+    narrowed + rest
 }

@@ -273,6 +273,10 @@ fn cover_blank_lines(text: &Lines<'_>, asked: &Asked<'_>, place: &mut Place) {
 fn is_fragment(text: &Lines<'_>, asked: &Asked<'_>, place: &Place, first_line: usize) -> bool {
     let (first, _) = asked.span();
     let there = indent(text.content(first_line));
+    // What goes without a trace goes with its indentation.
+    if asked.new.text().is_empty() {
+        return false;
+    }
     if first > 0 || there.is_empty() || !indent(asked.lines.content(0)).is_empty() {
         return false;
     }

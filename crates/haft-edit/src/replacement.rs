@@ -47,14 +47,21 @@ pub(crate) fn replacement(
     }
     match style(text, asked, place) {
         Style::Model => write(text, asked, place),
-        Style::Unknown => Err(Doubt::Indentation),
-        Style::File => {
-            let old = at_home(text, asked, place);
-            let reading = Reading::literal(&old, asked.new.text());
-            let asked = Asked::new(&reading).ok_or(Doubt::Indentation)?;
-            write(text, &asked, place)
-        }
+        Style::File => write_as_file(text, asked, place),
+        // It does not matter where both come to the same.
+        Style::Unknown => write(text, asked, place)
+            .ok()
+            .filter(|written| write_as_file(text, asked, place).as_ref() == Ok(written))
+            .ok_or(Doubt::Indentation),
     }
+}
+
+/// Writes new text that has the file's indentation, although the old text has not.
+fn write_as_file(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, Doubt> {
+    let old = at_home(text, asked, place);
+    let reading = Reading::literal(&old, asked.new.text());
+    let asked = Asked::new(&reading).ok_or(Doubt::Indentation)?;
+    write(text, &asked, place)
 }
 
 fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, Doubt> {
@@ -305,16 +312,22 @@ impl Writer<'_, '_> {
         let new = self.asked.new.content(version);
         let content = self.place.content(self.text, there);
         let there_indent = indent(content);
-        let new_indent = if indent(old) == indent(new) {
+        let new_indent = if indent(old) == indent(new) && !trim(content).is_empty() {
             there_indent.to_owned()
         } else {
             self.indentation(new)?
         };
-        let new = if trim_end(old).len() < old.len() { trim_end(new) } else { new };
+        // Blanks at the end of the old line are no blanks between words of the new one, unless the
+        // file has them.
+        let ends_blank = |line: &str| trim_end(line).len() < line.len();
+        let (old, new) = if ends_blank(old) && !ends_blank(content) {
+            (trim_end(old), trim_end(new))
+        } else {
+            (old, new)
+        };
         let body = if is_version(old, new) {
-            // Blanks at the end of the old line are no blanks between words of the new one.
-            let (old, new) = (trim(old), self.learned.trimmed(trim_start(new)));
-            merge(trim_start(content), old, new, |new| self.learned.characters(new))
+            let new = self.learned.trimmed(trim_start(new));
+            merge(trim_start(content), trim_start(old), new, |new| self.learned.characters(new))
         } else {
             self.learned.fresh(trim_start(new))
         };

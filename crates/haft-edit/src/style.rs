@@ -37,7 +37,10 @@ pub(crate) fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style
     let fits_file = written >= least(there()) && is_natural(new(), there(), file_step);
     let Votes { model, file } = Votes::count(text, asked, place);
     match (model, file) {
-        (0, 0) => by_first_line(text, asked, place, fits_file, is_as_deep),
+        (0, 0) => {
+            let as_deep = (is_as_deep, fits_file && written == least(there()));
+            by_edges(text, asked, place, as_deep, fits_file)
+        }
         (_, 0) => Style::Model,
         (0, 1) if fits_file && fits_model => Style::Unknown,
         (0, 1..) if fits_file => Style::File,
@@ -85,19 +88,23 @@ fn by_kind(model: Kind, file: Kind, written: Kind) -> Option<Style> {
     }
 }
 
-/// Tells by where the new text begins: as deep as the old text, or as the place.
-fn by_first_line(
+/// Tells where no line lives on: by how far out the new text stands, else by where it begins.
+fn by_edges(
     text: &Lines<'_>,
     asked: &Asked<'_>,
     place: &Place,
+    as_deep: (bool, bool),
     fits_file: bool,
-    is_as_deep: bool,
 ) -> Style {
     let first = asked.new.contents().find(|line| !trim(line).is_empty()).map(indent);
-    match (first, depths_of(text, asked, place, asked.span().0)) {
-        (Some(first), Some((was, _))) if first == was => Style::Model,
-        (Some(first), Some((_, is))) if first == is && fits_file => Style::File,
-        _ if is_as_deep => Style::Model,
+    let known = depths_of(text, asked, place, asked.span().0);
+    let begins_like_model = first.is_some() && first == known.map(|(was, _)| was);
+    let begins_like_file = first.is_some() && first == known.map(|(_, is)| is);
+    match as_deep {
+        (true, false) if begins_like_model || !begins_like_file => Style::Model,
+        (false, true) if !begins_like_model => Style::File,
+        (true, true) | (false, false) if begins_like_model => Style::Model,
+        (false, false) if begins_like_file && fits_file => Style::File,
         _ => Style::Unknown,
     }
 }

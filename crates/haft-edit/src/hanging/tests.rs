@@ -26,4 +26,5 @@ fn what_may_be_either_is_not_decided() {
     assert_eq!(of("return a\n\ndef b():\n    pass"), Hang::Unsure);
     assert_eq!(of("a();\n    b();\n}"), Hang::Unsure);
     assert_eq!(of("key:\n    - a\n    - b"), Hang::Unsure);
+    assert_eq!(of("    b();"), Hang::Unsure);
 }

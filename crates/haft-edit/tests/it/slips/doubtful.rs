@@ -153,7 +153,7 @@ fn other_case(random: &mut Random, line: &str) -> Option<(String, String)> {
     let capital = first.to_uppercase().collect::<String>() + &word[first.len_utf8()..];
     let others: Vec<String> =
         [lower, upper, capital].into_iter().filter(|other| other != word).collect();
-    Some((word.to_owned(), random.pick(&others).clone()))
+    Some((word.to_owned(), others.get(random.below(others.len()))?.clone()))
 }
 
 fn other_number(random: &mut Random, line: &str) -> Option<(String, String)> {

@@ -53,11 +53,14 @@ fn quotes(_: &mut Random, work: &mut Work) -> Option<()> {
 }
 
 fn no_break(_: &mut Random, work: &mut Work) -> Option<()> {
+    if has_new_blanks(work) {
+        return None;
+    }
     let before = work.stretch().to_vec();
     work.change_file(|line| {
         depth(line).to_owned() + &line[depth(line).len()..].replacen(' ', "\u{a0}", 1)
     });
-    (before != work.stretch() && !has_replaced(work) && !has_new_blanks(work)).then_some(())
+    (before != work.stretch() && !has_replaced(work)).then_some(())
 }
 
 /// Blanks stand behind the lines that stay.
@@ -79,16 +82,22 @@ fn trailing(random: &mut Random, work: &mut Work) -> Option<()> {
     // Which of two blank lines is the new one cannot be seen.
     let has_new =
         work.outcome.iter().any(|line| line.origin == Origin::New && line.text.is_empty());
-    (!same.is_empty() && !has_new).then_some(())
+    let lines = || work.stretch().iter().map(|line| line.trim_end());
+    let is_once = |text: &String| lines().filter(|other| *other == text.trim_end()).count() == 1;
+    let is_clear = same.iter().all(is_once) && work.count > 1;
+    (!same.is_empty() && !has_new && is_clear).then_some(())
 }
 
 fn columns(_: &mut Random, work: &mut Work) -> Option<()> {
+    if has_new_blanks(work) {
+        return None;
+    }
     let before = work.stretch().to_vec();
     work.change_file(|line| {
         depth(line).to_owned()
             + &line[depth(line).len()..].replace(" = ", "    = ").replace(": ", ":   ")
     });
-    (before != work.stretch() && !has_replaced(work) && !has_new_blanks(work)).then_some(())
+    (before != work.stretch() && !has_replaced(work)).then_some(())
 }
 
 /// The stretch is the last of a file that ends without a line end, which the model adds.

@@ -7,10 +7,18 @@ use crate::corpus::{
     sources::{Source, from_folder, sources},
 };
 
+use super::work::bare_lines;
+
 /// Files, and lines of any of them that may be new in another.
 pub(crate) struct Pool {
-    pub(crate) sources: Vec<Source>,
+    files: Vec<File>,
     donors: Vec<String>,
+}
+
+/// A file, and what it says without blanks.
+pub(crate) struct File {
+    pub(crate) source: Source,
+    pub(crate) bare: String,
 }
 
 impl Pool {
@@ -25,18 +33,22 @@ impl Pool {
             letters > 5 && line.is_ascii() && !line.contains("...") && line.len() < 90
         };
         let donors = donors.filter(is_fit).map(str::to_owned).collect();
-        Self { sources: all, donors }
+        let file = |source: Source| File { bare: bare_lines(&source.lines), source };
+        Self { files: all.into_iter().map(file).collect(), donors }
+    }
+
+    pub(crate) fn file(&self, random: &mut Random) -> &File {
+        random.pick(&self.files)
     }
 
     pub(crate) fn source(&self, random: &mut Random) -> &Source {
-        random.pick(&self.sources)
+        &self.file(random).source
     }
 
     /// Returns a line without indentation that a file does not have yet.
     pub(crate) fn line(&self, random: &mut Random, file: &[String]) -> Option<String> {
-        (0..20).map(|_| random.pick(&self.donors)).find_map(|line| {
-            file.iter().all(|known| bare(known) != bare(line)).then(|| line.clone())
-        })
+        let is_there = |line: &str| file.iter().any(|known| known.trim() == line);
+        (0..20).map(|_| random.pick(&self.donors)).find(|line| !is_there(line)).cloned()
     }
 }
 

@@ -61,8 +61,13 @@ fn two(random: &mut Random, pool: &Pool) -> Option<Case> {
         return None;
     }
     // Spelling is looked at line by line, so it comes first.
-    SLIPS.get(second)?(random, &work, &mut written)?;
-    SLIPS[first](random, &work, &mut written)?;
+    for slip in [SLIPS.get(second)?, &SLIPS[first]] {
+        let before = written.old.clone();
+        slip(random, &work, &mut written)?;
+        if written.old == before {
+            return None;
+        }
+    }
     work.lands(&written)
 }
 

@@ -46,8 +46,8 @@ impl Work {
     }
 
     pub(crate) fn of_lines(random: &mut Random, pool: &Pool, count: usize) -> Option<Self> {
-        let source = pool.source(random);
-        let lines = source.lines.clone();
+        let file = pool.file(random);
+        let lines = &file.source.lines;
         // The first and the last stretch of a file are as likely as all others together.
         let most = lines.len().checked_sub(count)?;
         let at = match random.below(12) {
@@ -57,19 +57,25 @@ impl Work {
         };
         let stretch = &lines[at..at + count];
         let is_solid = |line: &String| line.trim().len() > 1;
-        let all = bare_lines(&lines);
         let wanted = bare_lines(stretch);
         let is_fit = is_solid(&stretch[0])
             && is_solid(&stretch[count - 1])
             && wanted.chars().filter(|c| c.is_alphanumeric()).count() > 3
-            && occurrences(&all, &wanted) == 1;
+            && file.bare.matches(&wanted).count() == 1;
         if !is_fit {
             return None;
         }
-        let outcome = outcome(random, pool, &lines, stretch)?;
+        let outcome = outcome(random, pool, lines, stretch)?;
+        // Which of two blank lines is the new one cannot be seen.
+        let is_new = |line: &Outcome| line.origin == Origin::New && line.text.is_empty();
+        if outcome.iter().any(is_new)
+            && stretch.iter().any(|line| !line.is_empty() && line.trim().is_empty())
+        {
+            return None;
+        }
         let end = if random.chance(15) { "\r\n" } else { "\n" };
         let is_closed = random.chance(30);
-        let name = source.name.clone();
+        let (name, lines) = (file.source.name.clone(), lines.clone());
         let has_last_end = random.chance(90);
         Some(Self { name, lines, at, count, outcome, end, has_last_end, is_closed })
     }
@@ -140,11 +146,6 @@ impl Work {
     }
 }
 
-/// Returns how often a text is in another, places that overlap counted.
-pub(crate) fn occurrences(text: &str, wanted: &str) -> usize {
-    text.match_indices(wanted).count()
-}
-
 pub(crate) fn bare_lines(lines: &[String]) -> String {
     lines
         .iter()
@@ -171,6 +172,11 @@ pub(crate) fn level(lines: &[String]) -> Option<String> {
     let width = [4, 2].into_iter().find(|width| {
         depths.iter().all(|depth| !depth.contains('\t') && depth.len().is_multiple_of(*width))
     })?;
+    // A few lines in between make no level.
+    let odd = depths.iter().filter(|depth| (depth.len() / width) % 2 == 1).count();
+    if odd * 4 < depths.iter().filter(|depth| !depth.is_empty()).count() {
+        return None;
+    }
     Some(" ".repeat(width))
 }
 

@@ -25,6 +25,6 @@ SELECT o.id, c.name
 FROM orders o
 JOIN customers c ON c.id = o.customer_id
 WHERE o.state = 'open'
-  AND o.placed_at < now() - INTERVAL '7 days'
+    AND o.placed_at < now() - INTERVAL '7 days'
 ORDER BY o.placed_at
 LIMIT 100;
