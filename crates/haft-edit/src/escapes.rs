@@ -23,27 +23,27 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
         if old == reading.old || readings.iter().any(|known| known.old == old) {
             continue;
         }
-        let new = match style.shared(&reading.old, &reading.new) {
-            Some(style) => unescaped(&reading.new, style),
-            None => reading.new.clone().into_owned(),
-        };
+        let Some(new) = style.undone(&reading.old, &reading.new) else { continue };
         readings.push(Reading { old: old.into(), new: Cow::Owned(new), tier: Some(Tier::Escapes) });
     }
     readings
 }
 
 impl Style {
-    /// Returns which of these escapes the new text seems to have too: it has no real line end where
-    /// the old text has only escaped ones, and no bare quote likewise.
-    fn shared(self, old: &str, new: &str) -> Option<Self> {
+    /// Returns the new text without those escapes that it shares with the old one: it is as it shall
+    /// be where it has real line ends and the old text has only escaped ones, and with quotes
+    /// likewise. `None` if it may be either.
+    fn undone(self, old: &str, new: &str) -> Option<String> {
         let is_like = |mark: char, escape: &str| {
             has_bare(old, mark) || !old.contains(escape) || !has_bare(new, mark)
         };
-        match (self, is_like('\n', "\\n"), is_like('"', "\\\"")) {
-            (_, true, true) => Some(self),
-            (Self::All | Self::Breaks, true, false) if old.contains("\\n") => Some(Self::Breaks),
-            (Self::All | Self::Quotes, false, true) if old.contains("\\\"") => Some(Self::Quotes),
-            _ => None,
+        match (is_like('\n', "\\n"), is_like('"', "\\\"")) {
+            (true, true) => Some(unescaped(new, self)),
+            (false, true) if self != Self::Breaks && old.contains("\\\"") => {
+                Some(unescaped(new, Self::Quotes))
+            }
+            (true, false) if unescaped(new, Self::Breaks) != new => None,
+            _ => Some(new.to_owned()),
         }
     }
 }

@@ -37,7 +37,9 @@ impl Learned {
             place.pairs().map(|(old, line)| (asked.lines.content(old), place.content(text, line)))
         };
         learned.adds_blanks = pairs().any(|(old, there)| {
-            trim_end(old).len() < old.len() && trim_end(there).len() == there.len()
+            !trim(old).is_empty()
+                && trim_end(old).len() < old.len()
+                && trim_end(there).len() == there.len()
         });
         let blanks = |line: &str| trim(line).chars().filter(|c| is_blank(*c)).count();
         let mut widths = pairs().map(|(old, there)| blanks(old).cmp(&blanks(there)));

@@ -20,13 +20,17 @@ pub(crate) fn merge(there: &str, old: &str, new: &str, write: impl Fn(&str) -> S
     let offsets = offsets(&old_words);
     let offset = |index: usize| offsets.get(index).copied().unwrap_or(old.len());
     let mut merged = String::with_capacity(there.len() + new.len());
-    let mut done = 0;
+    let (mut done, mut put_in) = (0, false);
     for hunk in hunks(&old_words, &new_words) {
         let range = track.there(offset(hunk.old.start)..offset(hunk.old.end), done);
-        // Blanks that only the text has belong to what follows, unless that goes without a trace.
-        if hunk.is_equal || (!hunk.old.is_empty() && !hunk.new.is_empty()) {
-            merged.push_str(there.get(done..range.start).unwrap_or_default());
+        // Blanks that only the text has belong to what follows, unless that goes without a trace or
+        // the model has put blanks there itself.
+        let gap = there.get(done..range.start).unwrap_or_default();
+        let is_put = put_in && merged.ends_with(is_blank);
+        if !is_put && (hunk.is_equal || (!hunk.old.is_empty() && !hunk.new.is_empty())) {
+            merged.push_str(gap);
         }
+        put_in = !hunk.is_equal;
         if hunk.is_equal {
             merged.push_str(there.get(range.clone()).unwrap_or_default());
         } else {

@@ -204,9 +204,11 @@ fn end_of(
     let line = text.line(keys.line(key_index));
     let content = text.content(keys.line(key_index));
     let end = Mapped::new(content).end_of(key_end - keys.start(key_index))?;
-    let closes_blank = asked.lines.content(last).ends_with(is_blank);
-    let before_blank = part(content, end..content.len()).starts_with(is_blank);
-    (!closes_blank || before_blank).then_some(Some(line.start + end))
+    // Blanks that the text ends in are part of it.
+    let written = asked.lines.content(last);
+    let blanks = part(written, trim_end(written).len()..written.len());
+    let is_there = part(content, end..content.len()).starts_with(blanks);
+    is_there.then_some(Some(line.start + end + blanks.len()))
 }
 
 /// Returns where a match ends that covers its last line to the end.

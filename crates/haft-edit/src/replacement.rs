@@ -326,7 +326,8 @@ impl Writer<'_, '_> {
             (old, new)
         };
         let body = if is_version(old, new) {
-            let new = self.learned.trimmed(trim_start(new));
+            let new = if ends_blank(content) { new } else { self.learned.trimmed(new) };
+            let new = trim_start(new);
             merge(trim_start(content), trim_start(old), new, |new| self.learned.characters(new))
         } else {
             self.learned.fresh(trim_start(new))

@@ -95,7 +95,14 @@ impl Slip {
         is_letters
             && !self.is_another_case()
             && !self.is_another_form()
+            && !self.is_another_word()
             && (self.part.len() > 3 || (self.part.len() == 3 && is_swap))
+    }
+
+    /// Whether another letter makes another word: at the start, or in a short one.
+    fn is_another_word(&self) -> bool {
+        matches!((self.written.as_slice(), self.meant.as_slice()), ([_], [_]))
+            && (self.at == 0 || self.part.len() < 5)
     }
 
     fn is_another_case(&self) -> bool {

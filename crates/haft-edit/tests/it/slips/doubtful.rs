@@ -58,6 +58,7 @@ fn twice(random: &mut Random, pool: &Pool, off: fn(&mut Random, &str) -> String)
 /// The lines are there in two depths, and in neither as written.
 fn two_depths(random: &mut Random, pool: &Pool) -> Option<Case> {
     let mut work = Work::pick(random, pool, 5)?;
+    work.has_last_end = true;
     let written = Written::of(&work);
     let shift = |line: &String, by: &str| {
         if line.trim().is_empty() { line.clone() } else { by.to_owned() + line }

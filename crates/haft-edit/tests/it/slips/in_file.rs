@@ -103,6 +103,10 @@ fn columns(_: &mut Random, work: &mut Work) -> Option<()> {
 /// The stretch is the last of a file that ends without a line end, which the model adds.
 fn open_end(_: &mut Random, work: &mut Work) -> Option<()> {
     work.lines.truncate(work.at + work.count);
+    if work.lines.len() < 2 {
+        // A file of one line without an end does not tell how lines end.
+        return None;
+    }
     work.has_last_end = false;
     Some(())
 }

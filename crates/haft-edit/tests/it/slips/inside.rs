@@ -158,15 +158,14 @@ fn every_line(random: &mut Random, pool: &Pool) -> Option<Case> {
 
 /// Two places apart in one call, both off.
 fn several(random: &mut Random, pool: &Pool) -> Option<Case> {
-    let first = Work::pick(random, pool, 5)?;
-    let mut second = Work::pick(random, pool, 5)?;
+    let file = pool.file(random);
+    let counts = (1 + random.below(5), 1 + random.below(5));
+    let first = Work::of_file(random, pool, file, counts.0)?;
+    let mut second = Work::of_file(random, pool, file, counts.1)?;
     second.end = first.end;
     second.has_last_end = true;
     let mut first = Work { has_last_end: true, ..first };
-    if first.name != second.name
-        || first.lines != second.lines
-        || first.at + first.count >= second.at
-    {
+    if first.at + first.count >= second.at {
         return None;
     }
     let text = first.before();

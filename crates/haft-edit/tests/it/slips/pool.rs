@@ -41,6 +41,12 @@ impl Pool {
         random.pick(&self.files)
     }
 
+    /// Returns a file that has more than plain characters.
+    pub(crate) fn fancy_file(&self, random: &mut Random) -> &File {
+        let fancy: Vec<&File> = self.files.iter().filter(|file| !file.bare.is_ascii()).collect();
+        fancy[random.below(fancy.len())]
+    }
+
     pub(crate) fn source(&self, random: &mut Random) -> &Source {
         &self.file(random).source
     }

@@ -1,7 +1,7 @@
 //! What is to be done: a stretch of a file and what it becomes, both in the file's own style.
 
 use super::{
-    pool::{Pool, bare},
+    pool::{File, Pool, bare},
     written::Written,
 };
 use crate::corpus::{Asked, Case, Truth, random::Random};
@@ -47,6 +47,16 @@ impl Work {
 
     pub(crate) fn of_lines(random: &mut Random, pool: &Pool, count: usize) -> Option<Self> {
         let file = pool.file(random);
+        Self::of_file(random, pool, file, count)
+    }
+
+    /// Picks so many lines of a file.
+    pub(crate) fn of_file(
+        random: &mut Random,
+        pool: &Pool,
+        file: &File,
+        count: usize,
+    ) -> Option<Self> {
         let lines = &file.source.lines;
         // The first and the last stretch of a file are as likely as all others together.
         let most = lines.len().checked_sub(count)?;

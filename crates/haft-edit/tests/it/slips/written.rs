@@ -341,7 +341,12 @@ fn old_end_left_out(random: &mut Random, work: &Work, written: &mut Written) -> 
 }
 
 fn blank_doubled(_: &mut Random, work: &Work, written: &mut Written) -> Option<()> {
-    if work.stretch().iter().chain(&work.outcome_lines()).any(|line| line.trim().contains("  ")) {
+    if work
+        .stretch()
+        .iter()
+        .chain(&work.outcome_lines())
+        .any(|line| line.trim_start().contains("  "))
+    {
         return None;
     }
     written.slip(|line| depth(line).to_owned() + &line[depth(line).len()..].replacen(' ', "  ", 2));
