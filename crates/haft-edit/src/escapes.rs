@@ -31,20 +31,19 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
 
 impl Style {
     /// Returns the new text without those escapes that it shares with the old one: it is as it shall
-    /// be where it has real line ends and the old text has only escaped ones, and with quotes
-    /// likewise. `None` if it may be either.
+    /// be where it has real line ends and the old text has none, and with quotes likewise. `None` if
+    /// it may be either.
     fn undone(self, old: &str, new: &str) -> Option<String> {
-        let is_like = |mark: char, escape: &str| {
-            has_bare(old, mark) || !old.contains(escape) || !has_bare(new, mark)
+        let is_like = |mark: char| has_bare(old, mark) || !has_bare(new, mark);
+        let has_quotes = old.contains("\\\"");
+        let style = match (is_like('\n'), is_like('"')) {
+            (true, true) => Some(self),
+            (false, true) if has_quotes && self != Self::Breaks => Some(Self::Quotes),
+            (true, false) if has_quotes && unescaped(new, Self::Breaks) != new => return None,
+            (true, false) if self != Self::Quotes => Some(Self::Breaks),
+            _ => None,
         };
-        match (is_like('\n', "\\n"), is_like('"', "\\\"")) {
-            (true, true) => Some(unescaped(new, self)),
-            (false, true) if self != Self::Breaks && old.contains("\\\"") => {
-                Some(unescaped(new, Self::Quotes))
-            }
-            (true, false) if unescaped(new, Self::Breaks) != new => None,
-            _ => Some(new.to_owned()),
-        }
+        Some(style.map_or_else(|| new.to_owned(), |style| unescaped(new, style)))
     }
 }
 

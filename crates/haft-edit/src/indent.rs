@@ -107,7 +107,8 @@ impl<'p> Shift<'p> {
         unit(depths(self.text.contents().take(2_000)))
     }
 
-    /// With the same characters it is a shift, unless it could as well be another width of a level.
+    /// With the same characters it is a shift, unless it is another width of a level. `None` where it
+    /// could as well be either, because the file has both widths.
     fn units_of_same_kind(&self, old: usize, file: usize) -> Option<(usize, usize)> {
         let (Some(model_unit), Some(file_unit)) = (self.model_unit(), self.file_unit()) else {
             return Some((1, 1));
@@ -115,7 +116,9 @@ impl<'p> Shift<'p> {
         if old == 0 || file == 0 || model_unit == file_unit {
             Some((1, 1))
         } else {
-            (old * file_unit == file * model_unit).then_some((model_unit, file_unit))
+            let is_scaled = old * file_unit == file * model_unit
+                && !has_step(depths(self.text.contents().take(2_000)), model_unit);
+            is_scaled.then_some((model_unit, file_unit))
         }
     }
 }
@@ -172,6 +175,19 @@ fn scaled(
 
 /// Returns what one level seems to be: the most common step inwards from one line to the next.
 pub(crate) fn unit(depths: impl Iterator<Item = usize>) -> Option<usize> {
+    let counts = steps(depths);
+    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+    counts.iter().position(|count| *count == most)
+}
+
+/// Whether a step of this width is not rare.
+fn has_step(depths: impl Iterator<Item = usize>, width: usize) -> bool {
+    let counts = steps(depths);
+    counts.get(width).is_some_and(|count| count * 10 > counts.iter().sum())
+}
+
+/// Counts the steps inwards from one line to the next, by their width.
+fn steps(depths: impl Iterator<Item = usize>) -> [usize; 9] {
     let mut counts = [0_usize; 9];
     // The first line may stand anywhere: it is no step.
     let mut before = usize::MAX;
@@ -182,8 +198,7 @@ pub(crate) fn unit(depths: impl Iterator<Item = usize>) -> Option<usize> {
         }
         before = depth;
     }
-    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
-    counts.iter().position(|count| *count == most)
+    counts
 }
 
 /// Returns how far in the lines stand that are not blank.

@@ -37,9 +37,7 @@ impl Learned {
             place.pairs().map(|(old, line)| (asked.lines.content(old), place.content(text, line)))
         };
         learned.adds_blanks = pairs().any(|(old, there)| {
-            !trim(old).is_empty()
-                && trim_end(old).len() < old.len()
-                && trim_end(there).len() == there.len()
+            trim_end(old).len() < old.len() && trim_end(there).len() == there.len()
         });
         let blanks = |line: &str| trim(line).chars().filter(|c| is_blank(*c)).count();
         let mut widths = pairs().map(|(old, there)| blanks(old).cmp(&blanks(there)));

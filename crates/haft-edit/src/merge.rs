@@ -26,7 +26,9 @@ pub(crate) fn merge(there: &str, old: &str, new: &str, write: impl Fn(&str) -> S
         // Blanks that only the text has belong to what follows, unless that goes without a trace or
         // the model has put blanks there itself.
         let gap = there.get(done..range.start).unwrap_or_default();
-        let is_put = put_in && merged.ends_with(is_blank);
+        let put = new_words.get(hunk.new.clone()).unwrap_or_default();
+        let is_put = (put_in && merged.ends_with(is_blank))
+            || (!hunk.is_equal && put.first().is_some_and(|word| word.starts_with(is_blank)));
         if !is_put && (hunk.is_equal || (!hunk.old.is_empty() && !hunk.new.is_empty())) {
             merged.push_str(gap);
         }
@@ -34,7 +36,7 @@ pub(crate) fn merge(there: &str, old: &str, new: &str, write: impl Fn(&str) -> S
         if hunk.is_equal {
             merged.push_str(there.get(range.clone()).unwrap_or_default());
         } else {
-            merged.push_str(&write(&new_words.get(hunk.new).unwrap_or_default().concat()));
+            merged.push_str(&write(&put.concat()));
         }
         if !hunk.old.is_empty() {
             done = range.end;

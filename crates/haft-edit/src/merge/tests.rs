@@ -25,5 +25,6 @@ fn what_the_model_put_in_is_taken_as_written() {
     assert_eq!(merge("a  b", "a b", "a \"new\" b"), "a  \"new\" b");
     assert_eq!(merge("f( a )", "f(a)", "f(a, b)"), "f( a, b )");
     assert_eq!(merge("a\tb", "a b", ""), "");
+    assert_eq!(merge("a = b;", "a=b;", "a = c;"), "a = c;");
     assert_eq!(merge("a = [b]", "a=[b]", "a = [c]"), "a = [c]");
 }

@@ -107,6 +107,10 @@ fn renamed(random: &mut Random, pool: &Pool) -> Option<Case> {
     let mut written = Written::of(&work);
     let word = long_word(random, work.stretch())?;
     let prefix = random.pick(&["get", "set", "new_", "my", "x"]);
+    if word.starts_with(prefix) {
+        // A letter that is there twice is a slip.
+        return None;
+    }
     let name = match random.below(3) {
         0 => format!("{prefix}{word}"),
         1 => format!("{word}{}", random.pick(&["1", "s", "_old", "Ex", "ed"])),
