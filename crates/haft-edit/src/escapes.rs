@@ -1,6 +1,6 @@
 //! Text that came with its escapes written out, as when JSON was escaped twice.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use crate::{Tier, asked::Reading};
 
@@ -19,7 +19,7 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
     }
     let mut readings: Vec<Reading<'static>> = Vec::new();
     for style in [Style::All, Style::Quotes, Style::Breaks] {
-        let old = unescaped(&reading.old, style);
+        let old = unescaped(&reading.old, |kind| meaning(kind, style));
         if old == reading.old || readings.iter().any(|known| known.old == old) {
             continue;
         }
@@ -30,39 +30,72 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
 }
 
 impl Style {
-    /// Returns the new text without those escapes that it shares with the old one: it is as it shall
-    /// be where it has real line ends and the old text has none, and with quotes likewise. `None` if
-    /// it may be either.
+    /// Returns the new text without the escapes that it shares with the old one; `None` if it has
+    /// some of a kind both ways, so that nobody can tell.
     fn undone(self, old: &str, new: &str) -> Option<String> {
-        let is_like = |mark: char| has_bare(old, mark) || !has_bare(new, mark);
-        let has_quotes = old.contains("\\\"");
-        let style = match (is_like('\n'), is_like('"')) {
-            (true, true) => Some(self),
-            (false, true) if has_quotes && self != Self::Breaks => Some(Self::Quotes),
-            (true, false) if has_quotes && unescaped(new, Self::Breaks) != new => return None,
-            (true, false) if self != Self::Quotes => Some(Self::Breaks),
-            _ => None,
-        };
-        Some(style.map_or_else(|| new.to_owned(), |style| unescaped(new, style)))
+        let (was, is) = (Marks::of(old), Marks::of(new));
+        let is_json = was.escaped.contains(&'\\') || was.escaped.contains(&'n');
+        let differs = |kind: char| is.bare.contains(&kind) && !was.bare.contains(&kind);
+        // Escaped as the old text, the new one would have no real line ends, and no bare quotes.
+        let is_raw_by_lines = is_json && differs('n');
+        let is_raw_by_quotes = is_json && was.escaped.contains(&'"') && differs('"');
+        let is_raw = is_raw_by_lines || is_raw_by_quotes;
+        let mut undone = Vec::new();
+        for kind in is.escaped.iter().copied().filter(|kind| meaning(*kind, self).is_some()) {
+            let is_shared = was.escaped.contains(&kind);
+            let is_break = matches!(kind, 'n' | 't' | 'r' | '\\');
+            if is_shared && is_raw && !(is_raw_by_lines && is_break) {
+                return None;
+            }
+            if is_shared && !is_raw && differs(kind) {
+                return None;
+            }
+            let has_bare = was.bare.contains(&kind) || is.bare.contains(&kind);
+            if !is_raw && (is_shared || !has_bare) {
+                undone.push(kind);
+            }
+        }
+        Some(unescaped(new, |kind| undone.contains(&kind).then(|| meaning(kind, self)).flatten()))
     }
 }
 
-/// Whether a character stands somewhere without a backslash before it.
-fn has_bare(text: &str, mark: char) -> bool {
-    let mut escaped = false;
-    text.chars().any(|character| {
-        let found = character == mark && !escaped;
-        escaped = character == '\\' && !escaped;
-        found
-    })
+/// Which kinds of characters that can be escaped a text has, by the letter of the escape.
+#[derive(Debug, Default)]
+struct Marks {
+    escaped: BTreeSet<char>,
+    bare: BTreeSet<char>,
 }
 
-fn unescaped(text: &str, style: Style) -> String {
+impl Marks {
+    fn of(text: &str) -> Self {
+        let mut marks = Self::default();
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            let escape = characters
+                .peek()
+                .copied()
+                .filter(|next| character == '\\' && meaning(*next, Style::All).is_some());
+            match (escape, character) {
+                (Some(escape), _) => {
+                    marks.escaped.insert(escape);
+                    characters.next();
+                }
+                (None, '\n') => drop(marks.bare.insert('n')),
+                (None, '\t') => drop(marks.bare.insert('t')),
+                (None, '"' | '\'' | '`' | '$' | '/') => drop(marks.bare.insert(character)),
+                _ => {}
+            }
+        }
+        marks
+    }
+}
+
+/// Replaces escapes by what they mean.
+fn unescaped(text: &str, meaning: impl Fn(char) -> Option<char>) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        let meant =
-            characters.peek().filter(|_| character == '\\').and_then(|next| meaning(*next, style));
+        let meant = characters.peek().filter(|_| character == '\\').and_then(|next| meaning(*next));
         match meant {
             Some(meant) => {
                 plain.push(meant);

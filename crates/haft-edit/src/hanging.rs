@@ -60,7 +60,13 @@ pub(crate) fn hang(written: &str, there: &str, new: &Lines<'_>) -> Hang {
     let before = new.contents().take_while(|content| *content != outer);
     // Behind a blank line something of its own may begin, further out than the line.
     let is_apart = before.skip(1).any(|content| trim(content).is_empty());
-    if is_apart || (is_deeper && ending == Ending::Closes) { Hang::Unsure } else { Hang::Shifted }
+    // Tabs behind spaces, or spaces behind tabs, are no indentation.
+    let is_mixed = follow().any(|content| !indent(content).chars().all(|c| there.contains(c)));
+    if is_apart || is_mixed || (is_deeper && ending == Ending::Closes) {
+        Hang::Unsure
+    } else {
+        Hang::Shifted
+    }
 }
 
 #[cfg(test)]

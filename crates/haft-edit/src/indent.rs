@@ -116,7 +116,10 @@ impl<'p> Shift<'p> {
         if old == 0 || file == 0 || model_unit == file_unit {
             Some((1, 1))
         } else {
+            const LEVELS: [usize; 4] = [2, 3, 4, 8];
             let is_scaled = old * file_unit == file * model_unit
+                && LEVELS.contains(&model_unit)
+                && LEVELS.contains(&file_unit)
                 && !has_step(depths(self.text.contents().take(2_000)), model_unit);
             is_scaled.then_some((model_unit, file_unit))
         }

@@ -330,7 +330,10 @@ impl Writer<'_, '_> {
             let new = trim_start(new);
             merge(trim_start(content), trim_start(old), new, |new| self.learned.characters(new))
         } else {
-            self.learned.fresh(trim_start(new))
+            let is_blank_of_file =
+                ends_blank(content) && !ends_blank(old) && !trim(content).is_empty();
+            let blanks = content.get(trim_end(content).len()..).filter(|_| is_blank_of_file);
+            self.learned.fresh(trim_start(new)) + blanks.unwrap_or_default()
         };
         let content = if trim(&body).is_empty() { String::new() } else { new_indent + &body };
         self.written.push(Written { content, ending: Some(self.text.ending(there)) });

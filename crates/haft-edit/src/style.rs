@@ -1,10 +1,11 @@
 //! Whose indentation the model's new text has: that of its old text, or the file's.
 
 use crate::{
-    align::{hunks, is_version, successors},
+    align::{hunks, successors, words},
     asked::Asked,
     indent::{depths, unit},
     lines::{Lines, indent, is_blank, trim},
+    look_alikes::is_word,
     place::Place,
 };
 
@@ -157,7 +158,7 @@ fn living(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
             successors(was, is)
         };
         let is_version = |pair: &(usize, usize)| match (was.get(pair.0), is.get(pair.1)) {
-            (Some(was), Some(is)) => was == is || is_version(was, is),
+            (Some(was), Some(is)) => was == is || says_the_same(was, is),
             _ => false,
         };
         let pairs = pairs.into_iter().filter(is_version);
@@ -165,6 +166,15 @@ fn living(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
             .extend(pairs.map(|(line, version)| (hunk.old.start + line, hunk.new.start + version)));
     }
     living
+}
+
+/// Whether two lines share most of their words, signs aside.
+fn says_the_same(was: &str, is: &str) -> bool {
+    let said = |line| words(line).into_iter().filter(|word| word.starts_with(is_word));
+    let size = |line| said(line).map(str::len).sum::<usize>();
+    let shared: usize =
+        said(was).filter(|word| said(is).any(|other| other == *word)).map(str::len).sum();
+    shared * 2 > size(was).min(size(is))
 }
 
 /// Returns the indentation of a line in the old text and in the file, where they differ.

@@ -148,7 +148,7 @@ fn stale(random: &mut Random, source: &Source, stale: Stale) -> Option<Case> {
     let text =
         [draft.before.clone(), draft.span.clone(), draft.after.clone()].concat().join("\n") + "\n";
     let edits = asked(&draft);
-    (!text.contains(&edits[0].old) && edits[0].old != edits[0].new)
+    (!bare(&text).contains(&bare(&edits[0].old)) && edits[0].old != edits[0].new)
         .then(|| refused(text, edits))
         .flatten()
 }
@@ -165,7 +165,7 @@ fn other_file(random: &mut Random, source: &Source) -> Option<Case> {
     let draft = Draft::new(random, source, 8)?;
     let text = [draft.before.clone(), draft.after.clone()].concat().join("\n") + "\n";
     let edits = asked(&draft);
-    (!text.contains(&edits[0].old) && edits[0].old != edits[0].new)
+    (!bare(&text).contains(&bare(&edits[0].old)) && edits[0].old != edits[0].new)
         .then(|| refused(text, edits))
         .flatten()
 }

@@ -30,7 +30,7 @@ fn odd(random: &mut Random, pool: &Pool, change: Change) -> Option<Case> {
 }
 
 /// A line in the stead of another may be read as that line, changed: then it has its blanks and quotes.
-fn has_replaced(work: &Work) -> bool {
+pub(crate) fn has_replaced(work: &Work) -> bool {
     let gone = work.count > work.outcome.iter().filter(|line| line.origin != Origin::New).count();
     gone && work.outcome.iter().any(|line| line.origin == Origin::New)
 }

@@ -4,6 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{
     Maker,
+    in_file::has_replaced,
     pool::{Pool, bare},
     work::{Origin, Work, bare_lines, depth},
     written::{Slip, Written, copied, dedented, only_old, tabs_as_spaces, trailing},
@@ -145,7 +146,7 @@ fn straight(_: &mut Random, work: &Work, written: &mut Written) -> Option<()> {
             .replace('\u{a0}', " ")
     };
     let is_put = |line: &String| line.contains(", extra");
-    if work.outcome_lines().iter().any(is_put) {
+    if work.outcome_lines().iter().any(is_put) || has_replaced(work) {
         // Which of two commas is the new one cannot be seen.
         return None;
     }
