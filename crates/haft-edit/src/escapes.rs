@@ -1,6 +1,6 @@
 //! Text that came with its escapes written out, as when JSON was escaped twice.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
 
 use crate::{Tier, asked::Reading};
 
@@ -55,8 +55,24 @@ impl Style {
                 undone.push(kind);
             }
         }
-        Some(unescaped(new, |kind| undone.contains(&kind).then(|| meaning(kind, self)).flatten()))
+        let plain =
+            unescaped(new, |kind| undone.contains(&kind).then(|| meaning(kind, self)).flatten());
+        // The right one is the one that leaves more of the old text alone.
+        let there = unescaped(old, |kind| meaning(kind, self));
+        match in_common(&there, new).cmp(&in_common(&there, &plain)) {
+            Ordering::Greater => Some(new.to_owned()),
+            Ordering::Equal if plain != new && differs('"') => None,
+            _ => Some(plain),
+        }
     }
+}
+
+/// Returns how many bytes two texts share at both ends.
+fn in_common(one: &str, other: &str) -> usize {
+    let head = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let most = one.len().min(other.len()) - head;
+    let tails = one.bytes().rev().zip(other.bytes().rev());
+    head + tails.take(most).take_while(|(a, b)| a == b).count()
 }
 
 /// Which kinds of characters that can be escaped a text has, by the letter of the escape.

@@ -42,6 +42,7 @@ pub(crate) fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style
             let as_deep = (is_as_deep, fits_file && written == least(there()));
             by_edges(text, asked, place, as_deep, fits_file)
         }
+        (1, 0) if !is_as_deep && fits_file && written == least(there()) => Style::Unknown,
         (_, 0) => Style::Model,
         (0, 1) if fits_file && fits_model => Style::Unknown,
         (0, 1..) if fits_file => Style::File,
@@ -174,7 +175,8 @@ fn says_the_same(was: &str, is: &str) -> bool {
     let size = |line| said(line).map(str::len).sum::<usize>();
     let shared: usize =
         said(was).filter(|word| said(is).any(|other| other == *word)).map(str::len).sum();
-    shared * 2 > size(was).min(size(is))
+    let count = said(was).filter(|word| said(is).any(|other| other == *word)).count();
+    count > 1 && shared * 2 > size(was).min(size(is))
 }
 
 /// Returns the indentation of a line in the old text and in the file, where they differ.
