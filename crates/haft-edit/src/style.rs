@@ -214,7 +214,7 @@ fn is_natural<'l>(
             step.is_none_or(|step| indent.len().abs_diff(other.len()).is_multiple_of(step))
         };
         known.contains(&indent)
-            || (known.iter().any(|known| is_whole(known))
+            || (known.iter().any(is_whole)
                 && known.iter().all(|known| {
                     let kinds = |text: &str| (text.contains(' '), text.contains('\t'));
                     known.is_empty() || indent.is_empty() || kinds(known) == kinds(indent)
