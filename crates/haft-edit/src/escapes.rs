@@ -36,18 +36,14 @@ impl Style {
         let (was, is) = (Marks::of(old), Marks::of(new));
         let is_json = was.escaped.contains(&'\\') || was.escaped.contains(&'n');
         let differs = |kind: char| is.bare.contains(&kind) && !was.bare.contains(&kind);
-        // Escaped as the old text, the new one would have no real line ends, and no bare quotes.
+        // Escaped as the old text, the new one would have nothing bare that is escaped there.
         let is_raw_by_lines = is_json && differs('n');
-        let is_raw_by_quotes = is_json && was.escaped.contains(&'"') && differs('"');
-        let is_raw = is_raw_by_lines || is_raw_by_quotes;
+        let is_raw = is_raw_by_lines || was.escaped.iter().any(|kind| differs(*kind));
         let mut undone = Vec::new();
         for kind in is.escaped.iter().copied().filter(|kind| meaning(*kind, self).is_some()) {
             let is_shared = was.escaped.contains(&kind);
             let is_break = matches!(kind, 'n' | 't' | 'r' | '\\');
             if is_shared && is_raw && !(is_raw_by_lines && is_break) {
-                return None;
-            }
-            if is_shared && !is_raw && differs(kind) {
                 return None;
             }
             let has_bare = was.bare.contains(&kind) || is.bare.contains(&kind);
@@ -61,10 +57,30 @@ impl Style {
         let there = unescaped(old, |kind| meaning(kind, self));
         match in_common(&there, new).cmp(&in_common(&there, &plain)) {
             Ordering::Greater => Some(new.to_owned()),
-            Ordering::Equal if plain != new && differs('"') => None,
+            Ordering::Equal if plain != new && (differs('"') || breaks_in_quotes(new)) => None,
             _ => Some(plain),
         }
     }
+}
+
+/// Whether a line end or a tab is written out between quotes, where code has it like that.
+fn breaks_in_quotes(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut opened = None;
+        let mut escaped = false;
+        line.chars().any(|character| {
+            let is_break = escaped && opened.is_some() && matches!(character, 'n' | 't' | 'r');
+            if !escaped && matches!(character, '"' | '\'' | '`') {
+                opened = match opened {
+                    None => Some(character),
+                    Some(quote) if quote == character => None,
+                    other => other,
+                };
+            }
+            escaped = character == '\\' && !escaped;
+            is_break
+        })
+    })
 }
 
 /// Returns how many bytes two texts share at both ends.
