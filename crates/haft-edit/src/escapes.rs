@@ -1,6 +1,6 @@
 //! Text that came with its escapes written out, as when JSON was escaped twice.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
 
 use crate::{Tier, asked::Reading};
 
@@ -19,47 +19,115 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
     }
     let mut readings: Vec<Reading<'static>> = Vec::new();
     for style in [Style::All, Style::Quotes, Style::Breaks] {
-        let old = unescaped(&reading.old, style);
+        let old = unescaped(&reading.old, |kind| meaning(kind, style));
         if old == reading.old || readings.iter().any(|known| known.old == old) {
             continue;
         }
-        let new = if is_written_like(&reading.old, &reading.new) {
-            unescaped(&reading.new, style)
-        } else {
-            reading.new.clone().into_owned()
-        };
+        let Some(new) = style.undone(&reading.old, &reading.new) else { continue };
         readings.push(Reading { old: old.into(), new: Cow::Owned(new), tier: Some(Tier::Escapes) });
     }
     readings
 }
 
-/// Whether the new text seems to be escaped as the old one is: no real line end and no bare quote
-/// where the old text has only escaped ones.
-fn is_written_like(old: &str, new: &str) -> bool {
-    let only_escaped =
-        |text: &str, mark: char, escape: &str| !has_bare(text, mark) && text.contains(escape);
-    let breaks_agree =
-        !only_escaped(old, '\n', "\\n") || !new.contains('\n') || !new.contains("\\n");
-    let quotes_agree = !only_escaped(old, '"', "\\\"") || !has_bare(new, '"');
-    breaks_agree && quotes_agree
+impl Style {
+    /// Returns the new text without the escapes that it shares with the old one; `None` if it has
+    /// some of a kind both ways, so that nobody can tell.
+    fn undone(self, old: &str, new: &str) -> Option<String> {
+        let (was, is) = (Marks::of(old), Marks::of(new));
+        let is_json = was.escaped.contains(&'\\') || was.escaped.contains(&'n');
+        let differs = |kind: char| is.bare.contains(&kind) && !was.bare.contains(&kind);
+        // Escaped as the old text, the new one would have nothing bare that is escaped there.
+        let is_raw_by_lines = is_json && differs('n');
+        let is_raw = is_raw_by_lines || was.escaped.iter().any(|kind| differs(*kind));
+        let mut undone = Vec::new();
+        for kind in is.escaped.iter().copied().filter(|kind| meaning(*kind, self).is_some()) {
+            let is_shared = was.escaped.contains(&kind);
+            let is_break = matches!(kind, 'n' | 't' | 'r' | '\\');
+            if is_shared && is_raw && !(is_raw_by_lines && is_break) {
+                return None;
+            }
+            let has_bare = was.bare.contains(&kind) || is.bare.contains(&kind);
+            if !is_raw && (is_shared || !has_bare) {
+                undone.push(kind);
+            }
+        }
+        let plain =
+            unescaped(new, |kind| undone.contains(&kind).then(|| meaning(kind, self)).flatten());
+        // The right one is the one that leaves more of the old text alone.
+        let there = unescaped(old, |kind| meaning(kind, self));
+        match in_common(&there, new).cmp(&in_common(&there, &plain)) {
+            Ordering::Greater => Some(new.to_owned()),
+            Ordering::Equal if plain != new && (differs('"') || breaks_in_quotes(new)) => None,
+            _ => Some(plain),
+        }
+    }
 }
 
-/// Whether a character stands somewhere without a backslash before it.
-fn has_bare(text: &str, mark: char) -> bool {
-    let mut escaped = false;
-    text.chars().any(|character| {
-        let found = character == mark && !escaped;
-        escaped = character == '\\' && !escaped;
-        found
+/// Whether a line end or a tab is written out between quotes, where code has it like that.
+fn breaks_in_quotes(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut opened = None;
+        let mut escaped = false;
+        line.chars().any(|character| {
+            let is_break = escaped && opened.is_some() && matches!(character, 'n' | 't' | 'r');
+            if !escaped && matches!(character, '"' | '\'' | '`') {
+                opened = match opened {
+                    None => Some(character),
+                    Some(quote) if quote == character => None,
+                    other => other,
+                };
+            }
+            escaped = character == '\\' && !escaped;
+            is_break
+        })
     })
 }
 
-fn unescaped(text: &str, style: Style) -> String {
+/// Returns how many bytes two texts share at both ends.
+fn in_common(one: &str, other: &str) -> usize {
+    let head = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let most = one.len().min(other.len()) - head;
+    let tails = one.bytes().rev().zip(other.bytes().rev());
+    head + tails.take(most).take_while(|(a, b)| a == b).count()
+}
+
+/// Which kinds of characters that can be escaped a text has, by the letter of the escape.
+#[derive(Debug, Default)]
+struct Marks {
+    escaped: BTreeSet<char>,
+    bare: BTreeSet<char>,
+}
+
+impl Marks {
+    fn of(text: &str) -> Self {
+        let mut marks = Self::default();
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            let escape = characters
+                .peek()
+                .copied()
+                .filter(|next| character == '\\' && meaning(*next, Style::All).is_some());
+            match (escape, character) {
+                (Some(escape), _) => {
+                    marks.escaped.insert(escape);
+                    characters.next();
+                }
+                (None, '\n') => drop(marks.bare.insert('n')),
+                (None, '\t') => drop(marks.bare.insert('t')),
+                (None, '"' | '\'' | '`' | '$' | '/') => drop(marks.bare.insert(character)),
+                _ => {}
+            }
+        }
+        marks
+    }
+}
+
+/// Replaces escapes by what they mean.
+fn unescaped(text: &str, meaning: impl Fn(char) -> Option<char>) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        let meant =
-            characters.peek().filter(|_| character == '\\').and_then(|next| meaning(*next, style));
+        let meant = characters.peek().filter(|_| character == '\\').and_then(|next| meaning(*next));
         match meant {
             Some(meant) => {
                 plain.push(meant);

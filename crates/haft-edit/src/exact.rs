@@ -6,7 +6,8 @@ use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use crate::{
     Cause, Change, Edit, Miss, Tier, Within, already,
-    lines::{Lines, part},
+    hanging::{Hang, hang},
+    lines::{Lines, indent, is_blank, part, trim},
 };
 
 /// As many places are listed when there are several.
@@ -27,7 +28,7 @@ pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Ve
         let lines = walk.lines(&(*start..start + edit.old.len()));
         return Err(Miss::from(Cause::AlreadyApplied { lines }));
     }
-    Ok(starts.into_iter().map(|start| change(&mut walk, edit, start)).collect())
+    starts.into_iter().map(|start| change(text, &mut walk, edit, start)).collect()
 }
 
 /// Returns where the text begins: with `replace_all` without overlap, else every place.
@@ -54,20 +55,79 @@ fn ends_text(text: &str, edit: &Edit<'_>, start: usize) -> bool {
     part(text, start + edit.old.len()..text.len()).trim().is_empty()
 }
 
-fn change(walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Change {
+fn change(text: &str, walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Result<Change, Miss> {
     let mut range = start..start + edit.old.len();
+    // A line end is never taken apart.
+    if edit.old.starts_with('\n') && part(text, 0..start).ends_with('\r') {
+        range.start -= 1;
+    }
     // A line is never joined with the next because the new text lacks the last line end.
     let joins = edit.old.ends_with('\n') && !edit.new.is_empty() && !edit.new.ends_with('\n');
     if joins && range.end < walk.bytes.len() {
         range.end -= if edit.old.ends_with("\r\n") { 2 } else { 1 };
     }
-    let replacement = with_line_ends(edit, walk.line_end(start));
+    let ending = walk.line_end(start);
     let lines = walk.lines(&range);
-    Change { range, replacement, tier: Tier::Exact, lines, edit: 0 }
+    let replacement = match lead(text, edit, start) {
+        None => with_line_ends(edit, "", ending),
+        Some(lead) => {
+            let there = [lead, indent(edit.old)].concat();
+            match hang(indent(edit.old), &there, &Lines::new(edit.new)) {
+                Hang::InFull => with_line_ends(edit, "", ending),
+                Hang::Shifted => with_line_ends(edit, lead, ending),
+                Hang::Unsure => return Err(Miss::from(Cause::Indentation { lines })),
+            }
+        }
+    };
+    Ok(Change { range, replacement, tier: Tier::Exact, lines, edit: 0 })
 }
 
-/// Gives the new text the line ends of the place, unless the edit is about nothing else.
-fn with_line_ends(edit: &Edit<'_>, ending: &str) -> String {
+/// Whether the only place begins within the indentation of a line, of which the old text has a part
+/// only, and the edit is about whole lines.
+pub(crate) fn is_shifted(text: &str, edit: &Edit<'_>, changes: &[Change]) -> bool {
+    let [change] = changes else { return false };
+    let lead = line_before(text, change.range.start);
+    let is_about_lines = edit.new.is_empty() || edit.new.trim_end().contains('\n');
+    is_about_lines
+        && edit.old.starts_with(is_blank)
+        && !trim(edit.old).is_empty()
+        && !lead.is_empty()
+        && lead.chars().all(is_blank)
+        && (edit.old.contains('\n')
+            || line_behind(text, change.range.start + edit.old.len()).chars().all(is_blank))
+}
+
+fn line_before(text: &str, at: usize) -> &str {
+    let before = part(text, 0..at);
+    part(before, before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..at)
+}
+
+fn line_behind(text: &str, at: usize) -> &str {
+    let rest = part(text, at..text.len());
+    part(rest, 0..rest.find(['\n', '\r']).unwrap_or(rest.len()))
+}
+
+/// Returns the indentation before a place, if something else or several lines take the stead of all
+/// that follows it.
+fn lead<'t>(text: &'t str, edit: &Edit<'_>, start: usize) -> Option<&'t str> {
+    let old = edit.old.strip_suffix('\n').unwrap_or(edit.old);
+    let old = old.strip_suffix('\r').unwrap_or(old);
+    let is_only_about_blanks = || trim(old) == trim(edit.new.trim_end());
+    let has_lines = edit.new.trim_end().contains('\n');
+    if old.contains(['\n', '\r'])
+        || (!has_lines && (!edit.new.starts_with(is_blank) || is_only_about_blanks()))
+    {
+        return None;
+    }
+    let (lead, rest) = (line_before(text, start), line_behind(text, start + old.len()));
+    let is_whole =
+        !lead.is_empty() && !trim(old).is_empty() && lead.chars().chain(rest.chars()).all(is_blank);
+    is_whole.then_some(lead)
+}
+
+/// Gives the new text the line ends of the place, unless the edit is about nothing else, and the
+/// lines behind the first an indentation.
+fn with_line_ends(edit: &Edit<'_>, lead: &str, ending: &str) -> String {
     let new = Lines::new(edit.new);
     let is_only_about_ends = || new.contents().eq(Lines::new(edit.old).contents());
     if !edit.new.contains(['\n', '\r']) || is_only_about_ends() {
@@ -75,6 +135,9 @@ fn with_line_ends(edit: &Edit<'_>, ending: &str) -> String {
     }
     let mut replacement = String::with_capacity(edit.new.len());
     for (index, content) in new.contents().enumerate() {
+        if index > 0 && !trim(content).is_empty() {
+            replacement.push_str(lead);
+        }
         replacement.push_str(content);
         replacement.push_str(if new.ending(index).is_empty() { "" } else { ending });
     }

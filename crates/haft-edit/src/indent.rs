@@ -75,7 +75,8 @@ impl<'p> Shift<'p> {
         Some(is_sure.then(|| most.1.to_owned()))
     }
 
-    /// Returns the pairs as widths; `None` if tabs and spaces are mixed within one indentation.
+    /// Returns the pairs as widths; `None` if one indentation mixes tabs and spaces, or
+    /// has other blanks.
     fn points(&self) -> Option<Vec<(Even, Even)>> {
         self.pairs.iter().map(|pair| Some((Even::of(pair.0)?, Even::of(pair.1)?))).collect()
     }
@@ -97,15 +98,17 @@ impl<'p> Shift<'p> {
 
     /// Returns one level in the model's text, in characters, where that can be seen.
     fn model_unit(&self) -> Option<usize> {
-        unit(self.asked.lines.contents().chain(self.asked.new.contents()))
+        unit(depths(self.asked.lines.contents()))
+            .or_else(|| unit(depths(self.asked.new.contents())))
     }
 
     /// Returns one level in the file, in characters, where that can be seen.
     fn file_unit(&self) -> Option<usize> {
-        unit(self.text.contents().take(2_000))
+        unit(depths(self.text.contents().take(2_000)))
     }
 
-    /// With the same characters it is a shift, unless it could as well be another width of a level.
+    /// With the same characters it is a shift, unless it is another width of a level. `None` where it
+    /// could as well be either, because the file has both widths.
     fn units_of_same_kind(&self, old: usize, file: usize) -> Option<(usize, usize)> {
         let (Some(model_unit), Some(file_unit)) = (self.model_unit(), self.file_unit()) else {
             return Some((1, 1));
@@ -113,7 +116,12 @@ impl<'p> Shift<'p> {
         if old == 0 || file == 0 || model_unit == file_unit {
             Some((1, 1))
         } else {
-            (old * file_unit == file * model_unit).then_some((model_unit, file_unit))
+            const LEVELS: [usize; 4] = [2, 3, 4, 8];
+            let is_scaled = old * file_unit == file * model_unit
+                && LEVELS.contains(&model_unit)
+                && LEVELS.contains(&file_unit)
+                && !has_step(depths(self.text.contents().take(2_000)), model_unit);
+            is_scaled.then_some((model_unit, file_unit))
         }
     }
 }
@@ -121,7 +129,8 @@ impl<'p> Shift<'p> {
 impl Even {
     fn of(indent: &str) -> Option<Self> {
         let character = indent.chars().next();
-        let is_even = indent.chars().all(|other| Some(other) == character);
+        let is_even = indent.chars().all(|other| Some(other) == character)
+            && matches!(character, None | Some(' ' | '\t'));
         is_even.then_some(Self { character, width: indent.len() })
     }
 }
@@ -168,18 +177,34 @@ fn scaled(
 }
 
 /// Returns what one level seems to be: the most common step inwards from one line to the next.
-fn unit<'l>(contents: impl Iterator<Item = &'l str>) -> Option<usize> {
-    let mut counts = [0_usize; 9];
-    let mut before = 0;
-    for content in contents.filter(|content| !trim(content).is_empty()) {
-        let width = indent(content).len();
-        if let Some(count) =
-            width.checked_sub(before).filter(|step| *step > 0).and_then(|step| counts.get_mut(step))
-        {
-            *count += 1;
-        }
-        before = width;
-    }
+pub(crate) fn unit(depths: impl Iterator<Item = usize>) -> Option<usize> {
+    let counts = steps(depths);
     let most = counts.iter().copied().max().filter(|most| *most > 0)?;
     counts.iter().position(|count| *count == most)
+}
+
+/// Whether a step of this width is not rare.
+fn has_step(depths: impl Iterator<Item = usize>, width: usize) -> bool {
+    let counts = steps(depths);
+    counts.get(width).is_some_and(|count| count * 10 > counts.iter().sum())
+}
+
+/// Counts the steps inwards from one line to the next, by their width.
+fn steps(depths: impl Iterator<Item = usize>) -> [usize; 9] {
+    let mut counts = [0_usize; 9];
+    // The first line may stand anywhere: it is no step.
+    let mut before = usize::MAX;
+    for depth in depths {
+        let step = depth.checked_sub(before).filter(|step| *step > 0);
+        if let Some(count) = step.and_then(|step| counts.get_mut(step)) {
+            *count += 1;
+        }
+        before = depth;
+    }
+    counts
+}
+
+/// Returns how far in the lines stand that are not blank.
+pub(crate) fn depths<'l>(contents: impl Iterator<Item = &'l str>) -> impl Iterator<Item = usize> {
+    contents.filter(|content| !trim(content).is_empty()).map(|content| indent(content).len())
 }

@@ -64,9 +64,13 @@ impl Learned {
         learned
     }
 
-    /// Writes a new version of a line that is there with the characters of the place.
-    pub(crate) fn version(&self, new: &str) -> String {
-        let new = if self.adds_blanks { trim_end(new) } else { new };
+    /// Returns a line of the model without blanks at its end that it has no reason for.
+    pub(crate) fn trimmed<'l>(&self, new: &'l str) -> &'l str {
+        if self.adds_blanks { trim_end(new) } else { new }
+    }
+
+    /// Writes what is new in a line with the characters and the blanks of the place.
+    pub(crate) fn characters(&self, new: &str) -> String {
         let mut written = String::with_capacity(new.len());
         for character in new.chars() {
             let is_foreign = self.fancy.as_ref().is_some_and(|known| !known.contains(&character));
@@ -74,6 +78,9 @@ impl Learned {
                 Some(plain) => written.push_str(plain),
                 None => written.push(character),
             }
+        }
+        if self.widens_blanks {
+            written = narrowed(&written);
         }
         match self.form {
             Some(Form::Composed) => written.nfc().collect(),
@@ -84,13 +91,20 @@ impl Learned {
 
     /// Writes a line that is new with the characters of the place.
     pub(crate) fn fresh(&self, new: &str) -> String {
-        let mut written = self.version(new);
-        let mut after_blank = false;
-        written.retain(|character| {
-            let is_surplus = self.widens_blanks && after_blank && character == ' ';
-            after_blank = character == ' ';
-            !is_surplus
-        });
-        written
+        self.characters(self.trimmed(new))
     }
+}
+
+/// Makes one blank of two; more than two are a column.
+fn narrowed(text: &str) -> String {
+    let mut narrowed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("  ") {
+        let (before, blanks) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let run = blanks.len() - blanks.trim_start_matches(' ').len();
+        narrowed.push_str(before);
+        narrowed.push_str(&" ".repeat(if run == 2 { 1 } else { run }));
+        rest = blanks.get(run..).unwrap_or_default();
+    }
+    narrowed + rest
 }

@@ -12,6 +12,7 @@ mod elision;
 mod escapes;
 mod exact;
 mod fold;
+mod hanging;
 mod indent;
 mod learned;
 mod line_numbers;
@@ -26,6 +27,7 @@ mod place;
 mod plan;
 mod replacement;
 mod search;
+mod style;
 mod typo;
 
 use std::ops::{Range, RangeInclusive};
@@ -135,6 +137,13 @@ pub fn locate(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Vec<Change
     }
     match exact::changes(text, edit, within)? {
         changes if changes.is_empty() => search::changes(text, edit, within),
+        // The first line is there with more indentation, so what is exact is not the line.
+        changes if exact::is_shifted(text, edit, &changes) => {
+            match search::changes(text, edit, within) {
+                Err(miss) if miss.is_absence() => Ok(changes),
+                found => found,
+            }
+        }
         changes => Ok(changes),
     }
 }

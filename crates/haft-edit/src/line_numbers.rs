@@ -3,7 +3,7 @@
 use crate::{
     Tier,
     asked::Reading,
-    lines::{Lines, is_blank, trim},
+    lines::{Lines, is_blank, trim, trim_end},
 };
 
 /// What may stand between a line's number and its text.
@@ -17,9 +17,9 @@ struct Numbered<'l> {
     rest: &'l str,
 }
 
-/// Returns the text without line numbers; `None` unless every line that is not blank has one and
-/// they count up.
-pub(crate) fn reading(reading: &Reading<'_>) -> Option<Reading<'static>> {
+/// Returns the text without line numbers; `None` unless every line that is not blank has one, they
+/// count up, and the file has so many lines.
+pub(crate) fn reading(reading: &Reading<'_>, file: &Lines<'_>) -> Option<Reading<'static>> {
     let old = Lines::new(&reading.old);
     let new = Lines::new(&reading.new);
     let numbered: Vec<Numbered<'_>> = old
@@ -30,7 +30,8 @@ pub(crate) fn reading(reading: &Reading<'_>) -> Option<Reading<'static>> {
     let (first, last) = (numbered.first()?, numbered.last()?);
     let counts_up = numbered.iter().zip(first.number..).all(|(line, number)| line.number == number);
     let one_mark = numbered.iter().all(|line| line.mark == first.mark);
-    if !counts_up || !one_mark || !(numbered.len() > 1 || is_sure_alone(first, &new)) {
+    let is_known = last.number <= file.count() || (numbered.len() > 1 && first.mark != ':');
+    if !counts_up || !one_mark || !is_known || !(numbered.len() > 1 || is_sure_alone(first, &new)) {
         return None;
     }
     let most = last.number + new.count() + 1;
@@ -40,8 +41,11 @@ pub(crate) fn reading(reading: &Reading<'_>) -> Option<Reading<'static>> {
     let in_new = new.contents().filter_map(|content| self::numbered(content).filter(is_ours));
     let mut texts =
         numbered.iter().copied().chain(in_new).filter(|line| !trim(line.rest).is_empty());
-    let is_spaced =
-        matches!(first.mark, ':' | '|' | '│') && texts.all(|line| line.rest.starts_with(' '));
+    // A space behind the mark belongs to it, unless the line is in the file with that space.
+    let is_line = |text: &str| file.contents().any(|line| trim_end(line) == trim_end(text));
+    let is_spaced = matches!(first.mark, ':' | '|' | '│')
+        && texts.all(|line| line.rest.starts_with(' '))
+        && !is_line(first.rest);
     let bare = |line: &Numbered<'_>| {
         let rest =
             if is_spaced { line.rest.strip_prefix(' ').unwrap_or(line.rest) } else { line.rest };

@@ -107,6 +107,11 @@ pub(crate) fn trim_end(content: &str) -> &str {
     content.trim_end_matches(is_blank)
 }
 
+/// Returns a line without the blanks it opens with.
+pub(crate) fn trim_start(content: &str) -> &str {
+    content.trim_start_matches(is_blank)
+}
+
 /// Returns a line without the blanks on both sides.
 pub(crate) fn trim(content: &str) -> &str {
     content.trim_matches(is_blank)

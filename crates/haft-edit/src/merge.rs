@@ -9,11 +9,9 @@ use crate::{
 };
 
 /// Carries the step from `old` to `new` over to `there`, which has the same key as `old`: words
-/// that the model left alone stay as they are there, with the blanks around them.
-pub(crate) fn merge(there: &str, old: &str, new: &str) -> String {
-    if there == old {
-        return new.to_owned();
-    }
+/// that the model left alone stay as they are there, with the blanks around them. What is new goes
+/// through `write`.
+pub(crate) fn merge(there: &str, old: &str, new: &str, write: impl Fn(&str) -> String) -> String {
     if old == new {
         return there.to_owned();
     }
@@ -22,17 +20,23 @@ pub(crate) fn merge(there: &str, old: &str, new: &str) -> String {
     let offsets = offsets(&old_words);
     let offset = |index: usize| offsets.get(index).copied().unwrap_or(old.len());
     let mut merged = String::with_capacity(there.len() + new.len());
-    let mut done = 0;
+    let (mut done, mut put_in) = (0, false);
     for hunk in hunks(&old_words, &new_words) {
         let range = track.there(offset(hunk.old.start)..offset(hunk.old.end), done);
-        // Blanks that only the text has belong to what follows, unless that goes without a trace.
-        if hunk.is_equal || (!hunk.old.is_empty() && !hunk.new.is_empty()) {
-            merged.push_str(there.get(done..range.start).unwrap_or_default());
+        // Blanks that only the text has belong to what follows, unless that goes without a trace or
+        // the model has put blanks there itself.
+        let gap = there.get(done..range.start).unwrap_or_default();
+        let put = new_words.get(hunk.new.clone()).unwrap_or_default();
+        let is_put = (put_in && merged.ends_with(is_blank))
+            || (!hunk.is_equal && put.first().is_some_and(|word| word.starts_with(is_blank)));
+        if !is_put && (hunk.is_equal || (!hunk.old.is_empty() && !hunk.new.is_empty())) {
+            merged.push_str(gap);
         }
+        put_in = !hunk.is_equal;
         if hunk.is_equal {
             merged.push_str(there.get(range.clone()).unwrap_or_default());
         } else {
-            merged.extend(new_words.get(hunk.new).unwrap_or_default().iter().copied());
+            merged.push_str(&write(&put.concat()));
         }
         if !hunk.old.is_empty() {
             done = range.end;

@@ -134,6 +134,11 @@ impl From<Cause> for Miss {
 }
 
 impl Miss {
+    /// Whether there is no place at all.
+    pub(crate) fn is_absence(&self) -> bool {
+        matches!(self.cause, Cause::Absent | Cause::StaleMiddle { .. } | Cause::TooMuchWork)
+    }
+
     /// Says in words, for a model, what is wrong and what to do; at most 2 KB.
     pub fn render(&self) -> String {
         let mut text = self.cause.sentence();

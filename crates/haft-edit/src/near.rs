@@ -239,9 +239,8 @@ fn word(correction: &Correction) -> Option<&Word> {
 /// Whether the word as it was written is nowhere in the text and only once in the old one: a name
 /// that exists is no slip.
 fn is_unknown(slip: &Word, text: &Lines<'_>, asked: &Asked<'_>) -> bool {
-    slip.manner == Manner::Prose
-        || (whole_words(text.text(), &slip.written).next().is_none()
-            && whole_words(asked.lines.text(), &slip.written).nth(1).is_none())
+    whole_words(text.text(), &slip.written).next().is_none()
+        && whole_words(asked.lines.text(), &slip.written).nth(1).is_none()
 }
 
 /// Returns where a word stands in a text as a whole word.

@@ -8,6 +8,7 @@ use crate::{
     Tier, Within,
     asked::Asked,
     fold::{Keys, Mapped},
+    hanging::{Hang, hang},
     indent::Shift,
     lines::{Lines, indent, is_blank, part, trim, trim_end},
     look_alikes::{fold, is_word},
@@ -173,9 +174,10 @@ fn start_of(
     let line = text.line(keys.line(key_index));
     let content = text.content(keys.line(key_index));
     let start = Mapped::new(content).start_of(at - keys.start(key_index))?;
-    let opens_blank = !indent(asked.lines.content(first)).is_empty();
+    // More than a space is indentation, and that opens a line.
+    let opening = indent(asked.lines.content(first));
     let after_blank = part(content, 0..start).ends_with(is_blank);
-    (!opens_blank || after_blank).then_some(Some(line.start + start))
+    (opening.is_empty() || (opening == " " && after_blank)).then_some(Some(line.start + start))
 }
 
 /// The same for the end of a match.
@@ -202,9 +204,11 @@ fn end_of(
     let line = text.line(keys.line(key_index));
     let content = text.content(keys.line(key_index));
     let end = Mapped::new(content).end_of(key_end - keys.start(key_index))?;
-    let closes_blank = asked.lines.content(last).ends_with(is_blank);
-    let before_blank = part(content, end..content.len()).starts_with(is_blank);
-    (!closes_blank || before_blank).then_some(Some(line.start + end))
+    // Blanks that the text ends in are part of it.
+    let written = asked.lines.content(last);
+    let blanks = part(written, trim_end(written).len()..written.len());
+    let is_there = part(content, end..content.len()).starts_with(blanks);
+    is_there.then_some(Some(line.start + end + blanks.len()))
 }
 
 /// Returns where a match ends that covers its last line to the end.
@@ -271,14 +275,16 @@ fn cover_blank_lines(text: &Lines<'_>, asked: &Asked<'_>, place: &mut Place) {
 fn is_fragment(text: &Lines<'_>, asked: &Asked<'_>, place: &Place, first_line: usize) -> bool {
     let (first, _) = asked.span();
     let there = indent(text.content(first_line));
+    // What goes without a trace goes with its indentation.
+    if asked.new.text().is_empty() {
+        return false;
+    }
     if first > 0 || there.is_empty() || !indent(asked.lines.content(0)).is_empty() {
         return false;
     }
     if asked.kept.len() == 1 {
-        // With one line nothing but the new text tells: what follows is either indented in full,
-        // or was written as if the line stood at the margin.
-        let follow = asked.new.contents().skip(1).filter(|content| !trim(content).is_empty());
-        return follow.map(indent).all(|indent| indent.len() >= there.len());
+        // With one line nothing but the new text tells.
+        return hang("", there, &asked.new) != Hang::Shifted;
     }
     let rest = place.pairs().filter(|(asked_line, _)| *asked_line > 0);
     let mut rest = rest.map(|(old, new)| (asked.lines.content(old), place.content(text, new)));

@@ -3,11 +3,13 @@
 use crate::{
     align::{Hunk, hunks, is_version, successors},
     asked::{Asked, Reading},
+    hanging::{Hang, hang},
     indent::Shift,
     learned::Learned,
-    lines::{Lines, indent, is_blank, trim, trim_end},
+    lines::{Lines, indent, trim, trim_end, trim_start},
     merge::merge,
     place::Place,
+    style::{Style, at_home, style},
 };
 
 /// Why a match is certain, but what is to take its place is not.
@@ -22,8 +24,9 @@ pub(crate) enum Doubt {
 /// What becomes of a line of the old text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Kept,
-    /// Turned into a line of the new text.
+    /// Left alone, as this line of the new text.
+    Kept(usize),
+    /// Turned into this line of the new text.
     Becomes(usize),
     Gone,
 }
@@ -35,83 +38,30 @@ pub(crate) fn replacement(
     place: &Place,
 ) -> Result<String, Doubt> {
     if asked.new.text().is_empty() {
-        return Ok(String::new());
+        // What stands before the match is never joined with the next line.
+        let joins = asked.is_closed && place.starts_within;
+        return if joins { Err(Doubt::Indentation) } else { Ok(String::new()) };
+    }
+    if hangs_unsure(text, asked, place) {
+        return Err(Doubt::Indentation);
     }
     match style(text, asked, place) {
         Style::Model => write(text, asked, place),
-        Style::Unknown => Err(Doubt::Indentation),
-        Style::File => {
-            let old = at_home(text, asked, place);
-            let reading = Reading::literal(&old, asked.new.text());
-            let asked = Asked::new(&reading).ok_or(Doubt::Indentation)?;
-            write(text, &asked, place)
-        }
+        Style::File => write_as_file(text, asked, place),
+        // It does not matter where both come to the same.
+        Style::Unknown => write(text, asked, place)
+            .ok()
+            .filter(|written| write_as_file(text, asked, place).as_ref() == Ok(written))
+            .ok_or(Doubt::Indentation),
     }
 }
 
-/// Whose indentation the new text has, where the old text's is not the file's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    /// As the old text: it is shifted like that.
-    Model,
-    /// As the file: it is right already.
-    File,
-    Unknown,
-}
-
-/// Tells by the lines that live on in the new text how that is indented: like the old text if any
-/// is, like the file if all are and nothing stands further out than the place.
-fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style {
-    let (old, new): (Vec<&str>, Vec<&str>) =
-        (asked.lines.contents().map(trim).collect(), asked.new.contents().map(trim).collect());
-    let depths = |line: usize| {
-        let there = place.line_of.get(line).copied().flatten()?;
-        let content = asked.lines.content(line);
-        let (was, is) = (indent(content), indent(text.content(there)));
-        let is_within = place.starts_within && line == 0;
-        (!is_within && !trim(content).is_empty() && was != is).then_some((was, is))
-    };
-    if !(0..old.len()).any(|line| depths(line).is_some()) {
-        return Style::Model;
-    }
-    let mut is_at_home = false;
-    for hunk in hunks(&old, &new).iter().filter(|hunk| hunk.is_equal) {
-        for (line, version) in hunk.old.clone().zip(hunk.new.clone()) {
-            let written = indent(asked.new.content(version));
-            match depths(line) {
-                Some((was, _)) if written == was => return Style::Model,
-                Some((_, is)) => is_at_home |= written == is,
-                None => {}
-            }
-        }
-    }
-    let least = |lines: &mut dyn Iterator<Item = &str>| {
-        lines.filter(|line| !trim(line).is_empty()).map(|line| indent(line).len()).min()
-    };
-    let written = least(&mut asked.new.contents());
-    if is_at_home && written >= least(&mut place.lines().map(|line| text.content(line))) {
-        Style::File
-    } else if written.is_none() || written == least(&mut asked.lines.contents()) {
-        Style::Model
-    } else {
-        Style::Unknown
-    }
-}
-
-/// Returns the old text with the indentation of the place.
-fn at_home(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> String {
-    let mut old = String::with_capacity(asked.lines.text().len());
-    for (index, content) in asked.lines.contents().enumerate() {
-        match place.line_of.get(index).copied().flatten() {
-            Some(there) if !(place.starts_within && index == 0) => {
-                old.push_str(indent(text.content(there)));
-                old.push_str(content.trim_start_matches(is_blank));
-            }
-            _ => old.push_str(content),
-        }
-        old.push_str(asked.lines.ending(index));
-    }
-    old
+/// Writes new text that has the file's indentation, although the old text has not.
+fn write_as_file(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, Doubt> {
+    let old = at_home(text, asked, place);
+    let reading = Reading::literal(&old, asked.new.text());
+    let asked = Asked::new(&reading).ok_or(Doubt::Indentation)?;
+    write(text, &asked, place)
 }
 
 fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, Doubt> {
@@ -125,6 +75,32 @@ fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, D
         written: Vec::new(),
     };
     writer.write()
+}
+
+/// Whether one line was written without all of its indentation, and nothing tells how the lines in
+/// its stead are indented.
+fn hangs_unsure(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> bool {
+    let (&[line], Some(there)) = (asked.kept.as_slice(), place.line_of.iter().flatten().next())
+    else {
+        return false;
+    };
+    let (written, there) = (indent(asked.lines.content(line)), indent(text.content(*there)));
+    written.len() < there.len()
+        && there.ends_with(written)
+        && hang(written, there, &asked.new) == Hang::Unsure
+}
+
+/// Compares old and new line by line, without regard to indentation if more lines live on like that.
+fn living_steps(old: &[&str], new: &[&str]) -> Vec<Hunk> {
+    let bare = |lines: &[&str]| -> Vec<String> {
+        lines.iter().map(|line| trim(line).to_owned()).collect()
+    };
+    let living = |hunks: &[Hunk]| -> usize {
+        let lines = hunks.iter().filter(|hunk| hunk.is_equal).flat_map(|hunk| hunk.old.clone());
+        lines.filter(|line| old.get(*line).is_some_and(|line| !line.is_empty())).count()
+    };
+    let (strict, loose) = (hunks(old, new), hunks(&bare(old), &bare(new)));
+    if living(&loose) > living(&strict) { loose } else { strict }
 }
 
 /// Returns how lines end around a place; as a line feed if there are no lines.
@@ -157,16 +133,74 @@ impl Writer<'_, '_> {
         if self.opens_line() {
             new.push("");
         }
-        let hunks = hunks(&old, &new);
+        let hunks = self.steps(&old, &new);
         self.decide_fates(&hunks, &old, &new);
+        if !self.lone_blanks_stay(&old, &new) {
+            return Err(Doubt::BlankLines);
+        }
         for hunk in &hunks {
-            if hunk.is_equal {
-                hunk.old.clone().for_each(|line| self.keep(line));
-            } else {
+            if !hunk.is_equal {
                 self.replace(hunk)?;
+                continue;
+            }
+            for line in hunk.old.clone() {
+                match self.fate(line) {
+                    Fate::Becomes(version) => {
+                        self.turn(line, version)?;
+                        self.keep_blank_lines_after(line);
+                    }
+                    _ => self.keep(line),
+                }
             }
         }
         Ok(self.joined())
+    }
+
+    /// Compares old and new without the blank lines at the edges that both have and the file has not.
+    fn steps(&self, old: &[&str], new: &[&str]) -> Vec<Hunk> {
+        let is_lone = |line: usize| {
+            self.there(line).is_none() && old.get(line).is_some_and(|line| line.is_empty())
+        };
+        let is_blank = |line: usize| new.get(line).is_some_and(|line| line.is_empty());
+        let most = old.len().min(new.len());
+        let head = (0..most).take_while(|line| is_lone(*line) && is_blank(*line)).count();
+        let tail = (0..most - head)
+            .take_while(|line| is_lone(old.len() - 1 - line) && is_blank(new.len() - 1 - line))
+            .count();
+        let inner = |lines: usize| head..lines - tail;
+        let (old, new) = (old.get(inner(old.len())), new.get(inner(new.len())));
+        let mut hunks = living_steps(old.unwrap_or_default(), new.unwrap_or_default());
+        for hunk in &mut hunks {
+            hunk.old = hunk.old.start + head..hunk.old.end + head;
+            hunk.new = hunk.new.start + head..hunk.new.end + head;
+        }
+        hunks
+    }
+
+    /// Whether every blank line that the file has not, and that lives on, has the same neighbours in
+    /// the new text: else it may be one that was put in there.
+    fn lone_blanks_stay(&self, old: &[&str], new: &[&str]) -> bool {
+        let neighbours = |lines: &[&str], line: usize| {
+            let is_solid = |index: &usize| lines.get(*index).is_some_and(|line| !line.is_empty());
+            ((0..line).rev().find(is_solid), (line + 1..lines.len()).find(is_solid))
+        };
+        let version = |line: usize| match self.fate(line) {
+            Fate::Kept(version) | Fate::Becomes(version) => Some(version),
+            Fate::Gone => None,
+        };
+        let is_same = |old: Option<usize>, new: Option<usize>| match old {
+            Some(old) => new.is_some() && version(old) == new,
+            None => new.is_none(),
+        };
+        (0..old.len())
+            .filter(|line| self.there(*line).is_none())
+            .filter_map(|line| version(line).map(|version| (line, version)))
+            .filter(|(_, version)| new.get(*version).is_some_and(|line| line.is_empty()))
+            .all(|(line, version)| {
+                let (before, after) = neighbours(old, line);
+                let (new_before, new_after) = neighbours(new, version);
+                is_same(before, new_before) && is_same(after, new_after)
+            })
     }
 
     /// Whether the new text ends by opening a line, which the end of the place's last line closes.
@@ -177,17 +211,16 @@ impl Writer<'_, '_> {
     fn decide_fates(&mut self, hunks: &[Hunk], old: &[&str], new: &[&str]) {
         for hunk in hunks {
             let pairs = if hunk.is_equal {
-                Vec::new()
+                (0..hunk.old.len()).map(|line| (line, line)).collect()
             } else {
                 let old = old.get(hunk.old.clone()).unwrap_or_default();
                 successors(old, new.get(hunk.new.clone()).unwrap_or_default())
             };
-            let becomes =
-                pairs.iter().map(|(a, b)| (hunk.old.start + a, Fate::Becomes(hunk.new.start + b)));
-            let kept = hunk.old.clone().filter(|_| hunk.is_equal).map(|line| (line, Fate::Kept));
-            for (line, fate) in kept.chain(becomes) {
+            for (line, version) in pairs {
+                let (line, version) = (hunk.old.start + line, hunk.new.start + version);
+                let is_same = hunk.is_equal && old.get(line) == new.get(version);
                 if let Some(slot) = self.fates.get_mut(line) {
-                    *slot = fate;
+                    *slot = if is_same { Fate::Kept(version) } else { Fate::Becomes(version) };
                 }
             }
         }
@@ -279,16 +312,28 @@ impl Writer<'_, '_> {
         let new = self.asked.new.content(version);
         let content = self.place.content(self.text, there);
         let there_indent = indent(content);
-        let new_indent = if indent(old) == indent(new) {
+        let new_indent = if indent(old) == indent(new) && !trim(content).is_empty() {
             there_indent.to_owned()
         } else {
             self.indentation(new)?
         };
-        let bare = |content: &str| content.trim_start_matches(is_blank).to_owned();
-        let body = if is_version(old, new) {
-            merge(&bare(content), &bare(old), &self.learned.version(&bare(new)))
+        // Blanks at the end of the old line are no blanks between words of the new one, unless the
+        // file has them.
+        let ends_blank = |line: &str| trim_end(line).len() < line.len();
+        let (old, new) = if ends_blank(old) && !ends_blank(content) {
+            (trim_end(old), trim_end(new))
         } else {
-            self.learned.fresh(&bare(new))
+            (old, new)
+        };
+        let body = if is_version(old, new) {
+            let new = if ends_blank(content) { new } else { self.learned.trimmed(new) };
+            let new = trim_start(new);
+            merge(trim_start(content), trim_start(old), new, |new| self.learned.characters(new))
+        } else {
+            let is_blank_of_file =
+                ends_blank(content) && !ends_blank(old) && !trim(content).is_empty();
+            let blanks = content.get(trim_end(content).len()..).filter(|_| is_blank_of_file);
+            self.learned.fresh(trim_start(new)) + blanks.unwrap_or_default()
         };
         let content = if trim(&body).is_empty() { String::new() } else { new_indent + &body };
         self.written.push(Written { content, ending: Some(self.text.ending(there)) });
@@ -298,7 +343,7 @@ impl Writer<'_, '_> {
     /// Writes a line that is new.
     fn insert(&mut self, line: usize) -> Result<(), Doubt> {
         let content = self.asked.new.content(line);
-        let body = self.learned.fresh(content.trim_start_matches(is_blank));
+        let body = self.learned.fresh(trim_start(content));
         let content = if trim(content).is_empty() {
             String::new()
         } else {

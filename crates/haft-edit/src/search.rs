@@ -21,7 +21,7 @@ pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Ve
     let lines = Lines::new(text);
     let keys = Keys::new(&lines);
     let search = Search { text: lines, keys, edit, within };
-    let readings = readings(edit);
+    let readings = readings(edit, &search.text);
     for reading in &readings {
         if let Some(changes) = search.read(reading)? {
             return Ok(changes);
@@ -48,9 +48,9 @@ pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Ve
 }
 
 /// Returns all readings, the most literal first.
-fn readings<'a>(edit: &Edit<'a>) -> Vec<Reading<'a>> {
+fn readings<'a>(edit: &Edit<'a>, file: &Lines<'_>) -> Vec<Reading<'a>> {
     let literal = Reading::literal(edit.old, edit.new);
-    let bare = line_numbers::reading(&literal);
+    let bare = line_numbers::reading(&literal, file);
     let mut readings = escapes::readings(&literal);
     readings.extend(bare.iter().cloned());
     readings.extend(bare.iter().flat_map(escapes::readings));

@@ -93,13 +93,27 @@ impl Slip {
             ([a, b], [c, d]) if a == d && b == c
         );
         is_letters
+            && !self.is_another_case()
             && !self.is_another_form()
+            && !self.is_another_word()
             && (self.part.len() > 3 || (self.part.len() == 3 && is_swap))
     }
 
-    /// Whether something was put behind the word, or an ending taken from it.
+    /// Whether another letter makes another word: at the start, or in a short one.
+    fn is_another_word(&self) -> bool {
+        matches!((self.written.as_slice(), self.meant.as_slice()), ([_], [_]))
+            && (self.at == 0 || self.part.len() < 5)
+    }
+
+    fn is_another_case(&self) -> bool {
+        let lower = |letters: &[char]| letters.iter().flat_map(|c| c.to_lowercase()).collect();
+        let (written, meant): (String, String) = (lower(&self.written), lower(&self.meant));
+        written == meant
+    }
+
+    /// Whether something was put before or behind the word, or an ending taken from it.
     fn is_another_form(&self) -> bool {
-        let adds = self.meant.is_empty() && self.at >= self.part.len();
+        let adds = self.meant.is_empty() && (self.at >= self.part.len() || self.at == 0);
         let takes = matches!(self.meant.as_slice(), [lost] if ENDINGS.contains(lost))
             && self.written.is_empty()
             && self.at + 1 == self.part.len();
@@ -117,11 +131,8 @@ impl Slip {
         match (self.written.as_slice(), self.meant.as_slice()) {
             ([_, _], [_, _]) => true,
             ([a], [b]) if a.to_lowercase().eq(b.to_lowercase()) => false,
-            ([_], [_]) if self.at == 0 => self.part.len() > 6,
-            ([a], [b]) if self.at == last => {
-                self.part.len() > 5 && !(ENDINGS.contains(a) && ENDINGS.contains(b))
-            }
-            ([_], [_]) => self.part.len() > 4,
+            // `get` and `set`, `lseek` and `fseek`, `execve` and `execvp`.
+            ([_], [_]) => self.at > 0 && self.at < last && self.part.len() > 4,
             ([], [_]) if self.at == 0 => false,
             ([], [lost]) => self.at < last || (self.part.len() > 4 && !ENDINGS.contains(lost)),
             ([_], []) => self.at > 0 && self.at <= last,

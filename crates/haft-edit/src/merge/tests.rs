@@ -1,6 +1,9 @@
 //! What stays and what changes within a line.
 
-use super::merge;
+/// Merges with what is new taken as it was written.
+fn merge(there: &str, old: &str, new: &str) -> String {
+    super::merge(there, old, new, str::to_owned)
+}
 
 #[test]
 fn words_left_alone_stay_as_they_are_there() {
@@ -22,4 +25,6 @@ fn what_the_model_put_in_is_taken_as_written() {
     assert_eq!(merge("a  b", "a b", "a \"new\" b"), "a  \"new\" b");
     assert_eq!(merge("f( a )", "f(a)", "f(a, b)"), "f( a, b )");
     assert_eq!(merge("a\tb", "a b", ""), "");
+    assert_eq!(merge("a = b;", "a=b;", "a = c;"), "a = c;");
+    assert_eq!(merge("a = [b]", "a=[b]", "a = [c]"), "a = [c]");
 }

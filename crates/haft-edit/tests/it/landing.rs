@@ -206,3 +206,55 @@ fn a_match_is_looked_for_only_where_it_may_be() {
     let last = Within { range: 0..text.len(), at_end: true };
     assert_eq!(locate(text, &edit, &last).unwrap()[0].lines, 3..=3);
 }
+
+#[test]
+fn lines_that_take_the_stead_of_an_indented_one_hang_as_it_does() {
+    let text = "fn f() {\n    a();\n    c();\n}\n";
+    let hung = "fn f() {\n    if b {\n        a();\n    }\n    c();\n}\n";
+    lands(text, "a();", "if b {\n    a();\n}", Tier::Exact, hung);
+    lands(text, "a();", "if b {\n        a();\n    }", Tier::Exact, hung);
+    lands(text, "  a();", "  if b {\n      a();\n  }", Tier::Indentation, hung);
+    lands(text, "a();  ", "if b {\n    a();\n}", Tier::Indentation, hung);
+}
+
+#[test]
+fn a_line_end_of_two_bytes_is_not_taken_apart() {
+    lands("a\r\nb\r\n", "\nb", "\nc", Tier::Exact, "a\r\nc\r\n");
+    lands("a\r\nb\r\n", "\nb", "", Tier::Exact, "a\r\n");
+}
+
+#[test]
+fn lines_that_a_block_is_put_around_keep_their_bytes() {
+    lands(
+        "a   = \u{201c}x\u{201d}\n}\nb   = 1\n",
+        "a = \"x\"\n}\nb = 1",
+        "if c {\n    a = \"x\"\n    }\n    b = 1\n}",
+        Tier::Blanks,
+        "if c {\n    a   = \u{201c}x\u{201d}\n    }\n    b   = 1\n}\n",
+    );
+}
+
+#[test]
+fn only_the_old_text_may_be_off() {
+    let text = "fn f() {\n    first(1);\n    second(2);\n}\n";
+    let expected = text.replace("second(2)", "second(\"\\t\")");
+    lands(
+        text,
+        "first(1);\nsecond(2);",
+        "    first(1);\n    second(\"\\t\");",
+        Tier::Indentation,
+        &expected,
+    );
+    lands(
+        text,
+        "    first(1);\\n    second(2);",
+        "    first(1);\n    second(\"\\t\");",
+        Tier::Escapes,
+        &expected,
+    );
+}
+
+#[test]
+fn blanks_are_not_doubled_where_both_have_them() {
+    lands("a = [1]\nb = 2\n", "a=[1]\nb=2", "a = [3]\nb=2", Tier::Blanks, "a = [3]\nb = 2\n");
+}

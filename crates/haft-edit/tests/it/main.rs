@@ -21,4 +21,5 @@ mod patch_texts;
 mod properties;
 mod round_trips;
 mod score;
+mod slips;
 mod texts;

@@ -155,3 +155,35 @@ fn a_miss_of_one_edit_refuses_all_and_says_which() {
     let refusal = plan(TEXT, &[good, bad]).unwrap_err();
     assert!(refusal.to_string().starts_with("Edit 2 of 2, so nothing was changed:"), "{refusal}");
 }
+
+#[test]
+fn lines_that_may_hang_either_way_are_refused() {
+    let text = "def f():\n    return 1\n";
+    let miss = miss(text, "return 1", "return 1\n\ndef g():\n    return 2");
+    assert_eq!(miss.cause, Cause::Indentation { lines: 2..=2 });
+    let miss = self::miss("a:\n    b: 1\n", "b: 1", "b:\n    - 1\n    - 2");
+    assert_eq!(miss.cause, Cause::Indentation { lines: 2..=2 });
+}
+
+#[test]
+fn another_initial_or_last_letter_makes_another_name() {
+    let text = "pub fn getsockopt(\n    level: c_int,\n    option_value: c_int,\n) -> c_int;\n";
+    for other in ["setsockopt", "getsockopf", "Getsockopt"] {
+        let old = text.replace("getsockopt", other);
+        let new = old.replace("level", "depth");
+        assert!(matches!(miss(text, &old, &new).cause, Cause::Absent | Cause::StaleMiddle { .. }));
+    }
+}
+
+#[test]
+fn a_number_that_the_file_has_no_line_for_is_part_of_the_text() {
+    let miss = miss("color: red;\n", "2000: color: red;", "2000: color: blue;");
+    assert_eq!(miss.cause, Cause::Absent);
+}
+
+#[test]
+fn escapes_of_a_kind_that_stands_both_ways_are_refused() {
+    let text = "say(\"a\");\nnext();\n";
+    let miss = miss(text, "say(\\\"a\\\");\\nnext();", "say(\"b\");\\nnext();");
+    assert!(matches!(miss.cause, Cause::Absent | Cause::StaleMiddle { .. }), "{miss}");
+}

@@ -63,6 +63,10 @@ proptest! {
         let old = &text[start..(start + length).min(text.len())];
         // A line is not joined with the next: that is told apart below.
         prop_assume!(old != new && (new.is_empty() || !old.ends_with('\n') || new.ends_with('\n')));
+        // Lines that take the stead of an indented one are indented as it is.
+        let before = text[..start].rsplit('\n').next().unwrap();
+        let hangs = !before.is_empty() && before.chars().all(|c| c == ' ');
+        prop_assume!(!hangs || (!new.is_empty() && !new.trim_end().contains('\n')));
         let edit = Edit { old, new: &new, replace_all: false };
         match (naive(&text, old, &new), plan(&text, &[edit])) {
             (Some(expected), Ok(changes)) => {

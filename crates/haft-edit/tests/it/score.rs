@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use haft_edit::{Edit, apply, plan};
 
-use crate::corpus::{self, Case, Truth, random::Random, sources::sources};
+use crate::{
+    corpus::{self, Case, Truth, random::Random, sources::sources},
+    slips::{self, pool::Pool},
+};
 
 /// What became of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,19 +85,22 @@ fn tell(case: &Case, outcome: Outcome, what: &str) {
     }
 }
 
-#[test]
-fn edits_of_every_class_land_as_meant_and_none_goes_wrong() {
-    let (seed, cases) = (seed(), number("HAFT_CASES", 3_000));
+/// Scores as many cases as asked for, class by class in turn.
+fn score(
+    classes: &[&'static str],
+    usual: u64,
+    mut make: impl FnMut(&mut Random, usize) -> Option<Case>,
+) {
+    let (seed, cases) = (seed(), number("HAFT_CASES", usual));
     let shown = number("HAFT_SHOW", 5);
     eprintln!("HAFT_SEED={seed} HAFT_CASES={cases}");
-    let sources = sources();
-    let classes = corpus::classes();
     let mut random = Random::new(seed);
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut told: BTreeMap<&str, u64> = BTreeMap::new();
     for index in 0..cases {
-        let (class, make) = classes[index as usize % classes.len()];
-        let Some(case) = corpus::case(&mut random, &sources, class, make) else {
+        let turn = index as usize % classes.len();
+        let class = classes[turn];
+        let Some(case) = make(&mut random, turn) else {
             eprintln!("no case of {class}");
             continue;
         };
@@ -124,4 +130,26 @@ fn edits_of_every_class_land_as_meant_and_none_goes_wrong() {
     assert_eq!(tallies.len(), classes.len(), "every class has cases");
     assert_eq!(sum.wrong, 0, "seed {seed}: something was changed that was not meant");
     assert!(sum.right * 100 >= all * 98, "seed {seed}: {} of {all} are right", sum.right);
+}
+
+#[test]
+fn edits_of_every_class_land_as_meant_and_none_goes_wrong() {
+    let sources = sources();
+    let classes = corpus::classes();
+    let names: Vec<&str> = classes.iter().map(|class| class.0).collect();
+    score(&names, 3_000, |random, turn| {
+        let (class, make) = classes[turn];
+        corpus::case(random, &sources, class, make)
+    });
+}
+
+#[test]
+fn slips_of_every_class_land_as_meant_and_none_goes_wrong() {
+    let pool = Pool::new();
+    let classes = slips::classes();
+    let names: Vec<&str> = classes.iter().map(|class| class.0).collect();
+    score(&names, 3_000, |random, turn| {
+        let (class, make) = classes[turn];
+        slips::case(random, &pool, class, make)
+    });
 }

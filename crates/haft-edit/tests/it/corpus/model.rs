@@ -168,7 +168,7 @@ fn indent_more(random: &mut Random, draft: &mut Draft) -> Option<()> {
 
 fn spaces_for_tabs(random: &mut Random, draft: &mut Draft) -> Option<()> {
     let width = *random.pick(&[2, 4, 8]);
-    let is_tabbed = draft.span.iter().all(|line| !indent(line).contains(' '));
+    let is_tabbed = draft.span.iter().all(|line| indent(line).chars().all(|c| c == '\t'));
     draft.distort(|line| " ".repeat(width * indent(line).len()) + line.trim_start());
     is_tabbed.then_some(())
 }
@@ -197,7 +197,9 @@ fn level(draft: &Draft) -> Option<usize> {
             .filter(|line| !line.trim().is_empty())
     };
     let is_even = |width: usize| {
-        all().all(|line| !indent(line).contains('\t') && indent(line).len().is_multiple_of(width))
+        all().all(|line| {
+            indent(line).chars().all(|c| c == ' ') && indent(line).len().is_multiple_of(width)
+        })
     };
     [4, 2].into_iter().find(|width| is_even(*width))
 }

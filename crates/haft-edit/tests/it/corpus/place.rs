@@ -31,6 +31,13 @@ fn unlike(
     draft.case()
 }
 
+/// Whether a line stands in the stead of another: it may be read as that line, changed, and then has
+/// its quotes and blanks.
+fn has_replaced(draft: &Draft) -> bool {
+    let fresh = draft.new.iter().filter(|line| matches!(line, NewLine::Fresh(_))).count();
+    fresh > 0 && draft.new.len() - fresh < draft.span.len()
+}
+
 fn crlf(_: &mut Random, draft: &mut Draft) -> Option<()> {
     draft.ends = vec!["\r\n"];
     Some(())
@@ -67,7 +74,7 @@ fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
 }
 
 fn smart(_: &mut Random, draft: &mut Draft) -> Option<()> {
-    if !draft.span.iter().all(|line| line.is_ascii()) {
+    if !draft.span.iter().all(|line| line.is_ascii()) || has_replaced(draft) {
         return None;
     }
     draft.distort_file(smart_quotes);
@@ -75,6 +82,9 @@ fn smart(_: &mut Random, draft: &mut Draft) -> Option<()> {
 }
 
 fn no_break(_: &mut Random, draft: &mut Draft) -> Option<()> {
+    if has_replaced(draft) {
+        return None;
+    }
     let distortion = |line: &str| {
         let body = line.trim_start();
         indent(line).to_owned() + &body.replacen(' ', "\u{a0}", 1)
@@ -116,6 +126,9 @@ fn no_width(_: &mut Random, draft: &mut Draft) -> Option<()> {
 }
 
 fn aligned(_: &mut Random, draft: &mut Draft) -> Option<()> {
+    if has_replaced(draft) {
+        return None;
+    }
     let distortion = |line: &str| {
         let body = line.trim_start();
         indent(line).to_owned() + &body.replacen(" = ", "   = ", 1).replacen(", ", ",  ", 1)

@@ -37,11 +37,12 @@ fn asked(draft: &Draft) -> Vec<Asked> {
     vec![Asked { old: draft.old(), new: draft.new_string(), replace_all: false }]
 }
 
-/// Keeps a case only if nothing of it is there as written.
-fn unless_exact(draft: &Draft) -> Option<Case> {
+/// Keeps a case only if nothing of it is there as written, nor with other blanks: what was turned
+/// into another line of the file by chance is meant there.
+fn unless_there(draft: &Draft) -> Option<Case> {
     let text = draft.texts().0;
     let edits = asked(draft);
-    (!text.contains(&edits[0].old) && edits[0].old != edits[0].new)
+    (!bare(&text).contains(&bare(&edits[0].old)) && edits[0].old != edits[0].new)
         .then(|| refused(text, edits))
         .flatten()
 }
@@ -65,7 +66,10 @@ fn several_places_off(random: &mut Random, source: &Source) -> Option<Case> {
         2 => model::smart(random, &mut draft)?,
         _ => model::crlf(random, &mut draft)?,
     }
-    unless_exact(&draft)
+    let (text, edits) = (draft.texts().0, asked(&draft));
+    (!text.contains(&edits[0].old) && edits[0].old != edits[0].new)
+        .then(|| refused(text, edits))
+        .flatten()
 }
 
 fn elision(random: &mut Random, source: &Source) -> Option<Case> {
@@ -83,7 +87,7 @@ fn elision(random: &mut Random, source: &Source) -> Option<Case> {
     ];
     draft.new_text = draft.old_text.clone();
     draft.new_text.insert(1, fresh(random, depth));
-    unless_exact(&draft)
+    unless_there(&draft)
 }
 
 /// The old text is right; the new one would lose lines.
@@ -144,7 +148,7 @@ fn stale(random: &mut Random, source: &Source, stale: Stale) -> Option<Case> {
     let text =
         [draft.before.clone(), draft.span.clone(), draft.after.clone()].concat().join("\n") + "\n";
     let edits = asked(&draft);
-    (!text.contains(&edits[0].old) && edits[0].old != edits[0].new)
+    (!bare(&text).contains(&bare(&edits[0].old)) && edits[0].old != edits[0].new)
         .then(|| refused(text, edits))
         .flatten()
 }
@@ -153,7 +157,7 @@ fn not_there(random: &mut Random, source: &Source) -> Option<Case> {
     let mut draft = Draft::new(random, source, 4)?;
     draft.old_text = (0..1 + random.below(4)).map(|_| fresh(random, "    ")).collect();
     draft.new_text = vec![fresh(random, "    ")];
-    unless_exact(&draft)
+    unless_there(&draft)
 }
 
 /// The span was taken out of the file, as if another file were meant.
@@ -161,7 +165,7 @@ fn other_file(random: &mut Random, source: &Source) -> Option<Case> {
     let draft = Draft::new(random, source, 8)?;
     let text = [draft.before.clone(), draft.after.clone()].concat().join("\n") + "\n";
     let edits = asked(&draft);
-    (!text.contains(&edits[0].old) && edits[0].old != edits[0].new)
+    (!bare(&text).contains(&bare(&edits[0].old)) && edits[0].old != edits[0].new)
         .then(|| refused(text, edits))
         .flatten()
 }
@@ -176,7 +180,7 @@ fn twin(random: &mut Random, source: &Source) -> Option<Case> {
     for line in draft.old_text.iter_mut().chain(&mut draft.new_text) {
         *line = line.replace(&word, &other);
     }
-    unless_exact(&draft)
+    unless_there(&draft)
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -200,7 +204,7 @@ fn other_word(
     for text in draft.new_text.iter_mut().filter(|text| **text == line) {
         text.clone_from(&off);
     }
-    unless_exact(&draft)
+    unless_there(&draft)
 }
 
 fn other_name(random: &mut Random, _: &Source, line: &str) -> Option<(String, String)> {
@@ -246,7 +250,7 @@ fn other_operator(random: &mut Random, source: &Source) -> Option<Case> {
     for text in draft.new_text.iter_mut().filter(|text| **text == line) {
         text.clone_from(&off);
     }
-    unless_exact(&draft)
+    unless_there(&draft)
 }
 
 fn nothing(random: &mut Random, source: &Source) -> Option<Case> {

@@ -26,7 +26,7 @@ pub(crate) fn sources() -> Vec<Source> {
     sources
 }
 
-fn from_folder(folder: &Path) -> Vec<Source> {
+pub(crate) fn from_folder(folder: &Path) -> Vec<Source> {
     let mut paths: Vec<PathBuf> =
         fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
