@@ -21,8 +21,8 @@ use crate::host::{Answer, Question};
 use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
 use crate::output::{Metadata, Output};
-use crate::permission::{Ask, Clearance, Effect};
-use crate::store::KeptOutput;
+use crate::permission::{Action, Ask, Clearance, Effect};
+use crate::store::{KeptOutput, Spill};
 use crate::toolset::Toolset;
 
 /// What a tool can see while it is built for one agent.
@@ -180,6 +180,32 @@ impl Context {
         let Some(store) = self.toolset.runtime().store().cloned() else { return Ok(None) };
         let path = path.to_owned();
         blocking(move || store.kept(&path)).await
+    }
+
+    /// A place for an output that is too long to be held in memory; none if there is no store.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn spill(&self) -> Result<Option<Spill>, ToolError> {
+        let Some(store) = self.toolset.runtime().store().cloned() else { return Ok(None) };
+        blocking(move || store.spill()).await.map(Some)
+    }
+
+    /// Keeps the file that was written to a place from [`Context::spill`], as an output of this call.
+    ///
+    /// # Errors
+    /// If the store fails; then the file is gone.
+    pub async fn adopt(&self, spill: &Path) -> Result<KeptOutput, ToolError> {
+        let store = self.toolset.runtime().store().cloned();
+        let store = store.ok_or_else(|| ToolError::failed("there is no store"))?;
+        let (session, call, spill) = (self.session.clone(), self.call.clone(), spill.to_owned());
+        blocking(move || store.adopt(&session, &call, &spill)).await
+    }
+
+    /// What the rules alone say of an effect; grants and users are not asked.
+    #[must_use]
+    pub fn ruled(&self, effect: &Effect) -> Action {
+        self.toolset.policy().decide(effect).action
     }
 
     /// Tells listeners of something that is not the call's own progress, such as `file.edited`.

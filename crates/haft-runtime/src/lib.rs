@@ -94,7 +94,7 @@ pub use registry::Registry;
 pub use runtime::{Builder, Runtime};
 pub use schema::{Schema, undescribed};
 pub use store::{
-    CallRecord, CallState, Grant, KeptOutput, NewSession, Scope, Session, Store, StoreError,
+    CallRecord, CallState, Grant, KeptOutput, NewSession, Scope, Session, Spill, Store, StoreError,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{BoxFuture, DynTool, Tool, Traits};

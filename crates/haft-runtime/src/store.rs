@@ -152,6 +152,28 @@ pub trait Store: Send + Sync + 'static {
         text: &str,
     ) -> Result<KeptOutput, StoreError>;
 
+    /// A place for an output that is too long to be held in memory. Whoever writes a file there has it
+    /// kept by [`Store::adopt`], or removes it; what nobody writes to for an hour is removed.
+    ///
+    /// # Errors
+    /// If the store fails, or keeps no files.
+    fn spill(&self) -> Result<Spill, StoreError> {
+        Err(StoreError::failed("this store keeps no files"))
+    }
+
+    /// Keeps the file that was written to a place from [`Store::spill`].
+    ///
+    /// # Errors
+    /// If the store fails; then the file is gone.
+    fn adopt(
+        &self,
+        _session: &SessionId,
+        _call: &CallId,
+        _spill: &Path,
+    ) -> Result<KeptOutput, StoreError> {
+        Err(StoreError::failed("this store keeps no files"))
+    }
+
     /// The kept output whose file this is, if it is one and still there.
     ///
     /// # Errors
@@ -290,6 +312,15 @@ pub struct KeptOutput {
     pub bytes: u64,
     /// When it was kept.
     pub created: Timestamp,
+}
+
+/// A place for an output that is too long to be held in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spill {
+    /// Where the file is to be; nothing is there yet.
+    pub path: PathBuf,
+    /// How many bytes it may have.
+    pub room: u64,
 }
 
 /// How a store can fail. The operator reads it, and sometimes the model.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use haft_runtime::{
     CallId, CallRecord, Draft, Event, Grant, GrantId, KeptOutput, NewSession, Scope, Session,
-    SessionId, Store, StoreError,
+    SessionId, Spill, Store, StoreError,
 };
 use serde_json::Value;
 
@@ -142,6 +142,19 @@ impl Store for LazyStore {
         text: &str,
     ) -> Result<KeptOutput, StoreError> {
         self.store()?.keep(session, call, text)
+    }
+
+    fn spill(&self) -> Result<Spill, StoreError> {
+        self.store()?.spill()
+    }
+
+    fn adopt(
+        &self,
+        session: &SessionId,
+        call: &CallId,
+        spill: &Path,
+    ) -> Result<KeptOutput, StoreError> {
+        self.store()?.adopt(session, call, spill)
     }
 
     fn kept(&self, path: &Path) -> Result<Option<KeptOutput>, StoreError> {

@@ -1,11 +1,11 @@
 //! Texts that were too long to show: a file each, a row each, and only so many of them.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use haft_runtime::{CallId, KeptOutput, SessionId, StoreError};
+use haft_runtime::{CallId, KeptOutput, SessionId, Spill, StoreError};
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
 
@@ -54,7 +54,7 @@ impl Outputs {
         Self { folder, keep_age, keep_bytes }
     }
 
-    /// Writes the file first and the row last, so that no row lacks its file.
+    /// Keeps a text.
     pub(crate) fn keep(
         &self,
         database: &Database,
@@ -62,10 +62,57 @@ impl Outputs {
         call: &CallId,
         text: &str,
     ) -> Result<KeptOutput, StoreError> {
-        let bytes = self.within_quota(text)?;
-        let file = format!("out_{}.txt", uuid::Uuid::now_v7().simple());
-        let path = self.folder.join(&file);
-        write_whole(&path, text)?;
+        let bytes = self.within_quota(text.len() as u64)?;
+        let draft = self.draft();
+        write_whole(&draft, text)?;
+        self.take_over(database, session, call, &draft, bytes)
+    }
+
+    /// A place for a file that is to be kept, and how long it may be.
+    pub(crate) fn spill(&self) -> Spill {
+        Spill { path: self.draft(), room: self.keep_bytes }
+    }
+
+    /// Keeps a file that was written to a place of ours.
+    pub(crate) fn adopt(
+        &self,
+        database: &Database,
+        session: &SessionId,
+        call: &CallId,
+        draft: &Path,
+    ) -> Result<KeptOutput, StoreError> {
+        let named = draft.file_name().and_then(|name| name.to_str());
+        let is_draft = named.is_some_and(|name| is_ours(name) && name.ends_with(".tmp"));
+        if !is_draft || draft.parent() != Some(&self.folder) {
+            let draft = draft.display();
+            return Err(StoreError::failed(format!("{draft} is no place for a kept output")));
+        }
+        let size = fs_err::symlink_metadata(draft).map(|file| file.len());
+        let size = size.map_err(|error| failure::file("keep the output", draft, error))?;
+        let kept = self.within_quota(size);
+        let kept = kept.and_then(|bytes| self.take_over(database, session, call, draft, bytes));
+        kept.inspect_err(|_| drop(fs_err::remove_file(draft)))
+    }
+
+    fn draft(&self) -> PathBuf {
+        self.folder.join(format!("out_{}.tmp", uuid::Uuid::now_v7().simple()))
+    }
+
+    /// Gives a whole file its name first and its row last, so that no row lacks its file.
+    fn take_over(
+        &self,
+        database: &Database,
+        session: &SessionId,
+        call: &CallId,
+        draft: &Path,
+        bytes: u64,
+    ) -> Result<KeptOutput, StoreError> {
+        let path = draft.with_extension("txt");
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        fs_err::rename(draft, &path).map_err(|error| {
+            fs_err::remove_file(draft).ok();
+            failure::file("keep the output", &path, error)
+        })?;
         let created = Timestamp::now();
         let forgotten = database.write("keep the output", |connection| {
             let (session, call) = (session.as_str(), call.as_str());
@@ -128,8 +175,7 @@ impl Outputs {
         }
     }
 
-    fn within_quota(&self, text: &str) -> Result<u64, StoreError> {
-        let bytes = text.len() as u64;
+    fn within_quota(&self, bytes: u64) -> Result<u64, StoreError> {
         if bytes <= self.keep_bytes {
             return Ok(bytes);
         }
@@ -194,16 +240,12 @@ impl Outputs {
     }
 }
 
-/// Writes a file that is either not there or whole.
-fn write_whole(path: &Path, text: &str) -> Result<(), StoreError> {
-    let draft = path.with_extension("tmp");
-    let write = || -> io::Result<()> {
-        private::make_file(&draft)?.write_all(text.as_bytes())?;
-        fs_err::rename(&draft, path)
-    };
+/// Writes a file that has no name yet.
+fn write_whole(draft: &Path, text: &str) -> Result<(), StoreError> {
+    let write = || private::make_file(draft)?.write_all(text.as_bytes());
     write().map_err(|error| {
-        fs_err::remove_file(&draft).ok();
-        failure::file("keep the output", path, error)
+        fs_err::remove_file(draft).ok();
+        failure::file("keep the output", draft, error)
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_runtime::{
     CallId, CallRecord, Draft, Event, Grant, GrantId, KeptOutput, NewSession, Scope, Session,
-    SessionId, Store, StoreError,
+    SessionId, Spill, Store, StoreError,
 };
 use serde_json::Value;
 
@@ -153,6 +153,19 @@ impl Store for SqliteStore {
         text: &str,
     ) -> Result<KeptOutput, StoreError> {
         self.outputs.keep(&self.database, session, call, text)
+    }
+
+    fn spill(&self) -> Result<Spill, StoreError> {
+        Ok(self.outputs.spill())
+    }
+
+    fn adopt(
+        &self,
+        session: &SessionId,
+        call: &CallId,
+        spill: &Path,
+    ) -> Result<KeptOutput, StoreError> {
+        self.outputs.adopt(&self.database, session, call, spill)
     }
 
     fn kept(&self, path: &Path) -> Result<Option<KeptOutput>, StoreError> {

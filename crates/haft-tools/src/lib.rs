@@ -1,15 +1,20 @@
-//! The tools that come with haft: one file and one text each. The public API is [`register`].
+//! The tools that come with haft: one file and one text each. The public API is [`register`], and
+//! [`Commands`] for hosts that let commands run.
 
 use haft_runtime::Registry;
 
 mod apply_patch;
+mod bash;
 mod batch;
 mod change;
+mod commands;
 mod edit;
 mod files;
 mod glob;
 mod grep;
 mod invalid;
+mod job;
+mod jobs;
 mod list;
 mod question;
 mod read;
@@ -21,6 +26,8 @@ mod todos;
 mod todowrite;
 mod undo;
 mod write;
+
+pub use commands::{CommandSettings, Commands, SandboxMode};
 
 /// The rules that hold where nobody has written others, in the form of a rules file.
 pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
@@ -39,6 +46,8 @@ pub fn register(registry: &mut Registry) {
         .tool::<edit::Edit>()
         .tool::<apply_patch::ApplyPatch>()
         .tool::<undo::Undo>()
+        .tool::<bash::Bash>()
+        .tool::<job::Jobs>()
         .tool::<todowrite::TodoWrite>()
         .tool::<todoread::TodoRead>()
         .tool::<question::AskUser>()

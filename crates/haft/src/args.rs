@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
+use haft_tools::SandboxMode;
 
 /// The handle by which a language model holds a computer: a tool runtime for coding agents.
 #[derive(Debug, Parser)]
@@ -39,6 +40,9 @@ pub(crate) struct Common {
     /// More rules, from a TOML file with a `[permission]` table
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// Confine commands: off, workspace-write or read-only [default: what the config says, else workspace-write]
+    #[arg(long, global = true, value_name = "MODE")]
+    pub(crate) sandbox: Option<SandboxMode>,
     /// Print one JSON object
     #[arg(long, global = true, conflicts_with = "jsonl")]
     pub(crate) json: bool,

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::shell::SandboxTable;
 use crate::small_file;
 
 /// A config file: `haft.toml`, the user's `config.toml`, or the machine's `managed.toml`.
@@ -23,6 +24,8 @@ pub(crate) struct ConfigFile {
     pub(crate) limits: LimitsTable,
     /// Things to switch on.
     pub(crate) features: BTreeSet<String>,
+    /// How far commands are confined.
+    pub(crate) sandbox: SandboxTable,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
 }
@@ -158,7 +161,9 @@ impl Loaded {
     /// Everything but its own rules: what has no meaning in a file for `--policy`.
     pub(crate) fn beside_rules(&self) -> Vec<String> {
         let agents = self.file.agent.keys().map(|name| format!("[agent.{name}]"));
-        self.settings().into_iter().chain(agents).collect()
+        let sandbox =
+            (self.file.sandbox != SandboxTable::default()).then(|| "[sandbox]".to_owned());
+        self.settings().into_iter().chain(sandbox).chain(agents).collect()
     }
 
     /// Leaves only what restricts.

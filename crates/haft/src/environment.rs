@@ -19,6 +19,10 @@ pub(crate) struct Environment {
     pub(crate) state_dir: Option<PathBuf>,
     /// The config of whoever manages this machine.
     pub(crate) managed_config: PathBuf,
+    /// The user's shell.
+    pub(crate) shell: Option<PathBuf>,
+    /// All variables, for the commands that are run.
+    pub(crate) variables: Vec<(OsString, OsString)>,
     /// Whether a person reads what we print.
     pub(crate) stdout_is_terminal: bool,
     /// Whether a person can be asked.
@@ -42,6 +46,8 @@ impl Environment {
             config_dir: config.map(|dir| dir.join("haft")),
             state_dir: state.map(|dir| dir.join("haft")),
             managed_config: PathBuf::from("/etc/haft/managed.toml"),
+            shell: absolute("SHELL"),
+            variables: variables(),
             stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
             colour: !dumb && !no_colour,
@@ -73,6 +79,16 @@ fn var(name: &str) -> Option<OsString> {
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 fn current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()
+}
+
+fn variables() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+/// The first word of the command line after the program's own name.
+#[cfg(target_os = "linux")]
+pub(crate) fn first_argument() -> Option<OsString> {
+    std::env::args_os().nth(1)
 }
 
 /// A folder that a variable names; the XDG rules want relative ones ignored.

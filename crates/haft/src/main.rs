@@ -16,6 +16,7 @@ mod environment;
 mod journal;
 mod open;
 mod print;
+mod shell;
 mod small_file;
 mod terminal;
 mod trust;
@@ -28,6 +29,11 @@ use print::Printer;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // Before anything else: a keeper of commands must not have started a thread.
+    #[cfg(target_os = "linux")]
+    if environment::first_argument().is_some_and(|word| word == haft_exec::WORD) {
+        haft_exec::keep_commands();
+    }
     let cli = Cli::parse();
     let lost = Cell::new(None);
     let result = run(cli, &lost).and_then(|code| match lost.get() {

@@ -94,6 +94,7 @@ impl Haft {
         }
         let runtime = runtime
             .share(Arc::new(workspace))
+            .share(Arc::new(self.commands()))
             .policy(self.policy()?)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)

@@ -176,8 +176,9 @@ impl std::error::Error for Denial {}
 impl Denial {
     /// Cuts what it quotes to `bytes`.
     pub(crate) fn shorten(&mut self, bytes: usize) {
-        let Effect { value, also, unproven, .. } = &mut self.effect;
-        for text in [Some(value), also.as_mut(), unproven.as_mut()].into_iter().flatten() {
+        let Effect { value, also, unproven, certain, .. } = &mut self.effect;
+        let rest = [also, unproven, certain].map(Option::as_mut);
+        for text in std::iter::once(value).chain(rest.into_iter().flatten()) {
             *text = bound::sentence(std::mem::take(text), bytes);
         }
     }

@@ -54,11 +54,36 @@ pub struct Effect {
     /// Why this could not be fully worked out; then no pattern short of `*` can allow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unproven: Option<String>,
+    /// Which rules count for it.
+    #[serde(default, skip_serializing_if = "Weight::is_full")]
+    pub weight: Weight,
+    /// The beginning of the value that is certain, where the rest is not: a rule that denies something
+    /// which begins like that may mean it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certain: Option<String>,
+}
+
+/// Which rules count for an effect.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// All: a rule has to allow it.
+    #[default]
+    Full,
+    /// Only those that deny it: what it does is among the other effects already.
+    Mentioned,
+}
+
+impl Weight {
+    fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
 }
 
 impl Effect {
     fn new(kind: EffectKind, key: Cow<'static, str>, value: String) -> Self {
-        Self { kind, key, value, also: None, unproven: None }
+        let (also, unproven, certain) = (None, None, None);
+        Self { kind, key, value, also, unproven, weight: Weight::Full, certain }
     }
 
     /// Something done to a file. `path` is canonical; inside `root` it is shown relative to it.
@@ -98,6 +123,20 @@ impl Effect {
     #[must_use]
     pub fn unproven(mut self, why: impl Into<String>) -> Self {
         self.unproven = Some(why.into());
+        self
+    }
+
+    /// Lets only rules count that deny it.
+    #[must_use]
+    pub fn mentioned(mut self) -> Self {
+        self.weight = Weight::Mentioned;
+        self
+    }
+
+    /// Says that only the beginning of its value is certain.
+    #[must_use]
+    pub fn certain_up_to(mut self, beginning: impl Into<String>) -> Self {
+        self.certain = Some(beginning.into());
         self
     }
 

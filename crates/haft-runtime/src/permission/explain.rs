@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::effect::{Effect, EffectKind};
+use super::effect::{Effect, EffectKind, Weight};
 use super::policy::{Action, Decision, Lost, Policy, RuleRef};
 
 /// How much of a value the sentence shows: enough to know it, on a line or two.
@@ -97,6 +97,9 @@ fn sentence(effect: &Effect, explained: &Explained, others: usize) -> String {
             if let Some(reason) = &rule.reason {
                 text.push_str(&format!(": {reason}"));
             }
+        }
+        None if effect.weight == Weight::Mentioned => {
+            text.push_str(", because only a rule that denies it would count");
         }
         None => text.push_str(", because no rule speaks of it"),
     }

@@ -15,7 +15,7 @@ pub mod rules_file;
 pub use ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
 pub use check::{Finding, FindingKind, check};
 pub use clearance::Clearance;
-pub use effect::{Effect, EffectKind};
+pub use effect::{Effect, EffectKind, Weight};
 pub use explain::{Explained, Explanation};
 pub(crate) use gate::Gate;
 pub use pattern::Pattern;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::effect::Effect;
+use super::effect::{Effect, Weight};
 use super::pattern::Pattern;
 use super::rule::{Layer, Protected, Rule, pattern_matches};
 use crate::audience::Agent;
@@ -72,7 +72,9 @@ impl fmt::Display for RuleRef {
 /// that is the answer; otherwise it is the word of the most specific layer that has one; otherwise
 /// *ask*. Two things turn *allow* into *ask*: an effect that touches something [`Protected`], which
 /// the rule has to name, and one that is unproven, for which only `*` speaks, and only where no rule
-/// denies anything of the permission: what cannot be worked out might be just what is denied.
+/// denies anything of the permission: what cannot be worked out might be just what is denied. An
+/// effect of which only the beginning is certain asks where a rule denies something that begins like
+/// that. One that is only [mentioned](super::Weight::Mentioned) needs no rule to allow it.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     layers: Vec<Layer>,
@@ -176,7 +178,8 @@ impl Policy {
     /// what is unproven.
     #[must_use]
     pub fn grant_covers(&self, key: &str, pattern: &str, effect: &Effect) -> bool {
-        if effect.unproven.is_some() || effect.key != key {
+        let unknown = effect.unproven.is_some() || self.perhaps_denied(effect).is_some();
+        if unknown || effect.key != key {
             return false;
         }
         let pattern = Pattern::new(pattern);
@@ -203,6 +206,10 @@ impl Policy {
         let mut lost: Vec<_> = lost_to_word.collect();
         let Some((objection, why)) = self.objection(&words, word, effect) else {
             let action = word.map_or(Action::Ask, Rule::action);
+            if effect.weight == Weight::Mentioned && action != Action::Deny {
+                lost.extend(word.map(|word| Lost::new(word, TO_MENTION)));
+                return Decision { action: Action::Allow, rule: None, lost };
+            }
             return Decision { action, rule: word.map(Rule::to_ref), lost };
         };
         lost.extend(word.map(|word| Lost::new(word, why)));
@@ -232,6 +239,9 @@ impl Policy {
         if let Some(closed) = closed {
             return Some((closed, TO_PROTECTION));
         }
+        if let Some(deny) = self.perhaps_denied(effect) {
+            return Some((perhaps(deny, effect), TO_PERHAPS));
+        }
         let (allow, why) = (allow?, effect.unproven.as_deref()?);
         let allows_all = allows().any(|rule| rule.pattern().is_everything());
         if allows_all && !self.denies_part_of(&effect.key) {
@@ -246,6 +256,20 @@ impl Policy {
         rules.any(|rule| rule.action() == Action::Deny && rule.is_for(key))
     }
 
+    /// The rule that denies something which begins as `effect` does, where the rest is not certain.
+    fn perhaps_denied(&self, effect: &Effect) -> Option<&Rule> {
+        let certain = effect.certain.as_deref()?;
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        let mut denies =
+            rules.filter(|rule| rule.action() == Action::Deny && rule.is_for(&effect.key));
+        let may_mean = |pattern: &Pattern| {
+            let prefix = pattern.literal_prefix();
+            prefix.starts_with(certain) || certain.starts_with(prefix)
+        };
+        let own = denies.find(|rule| rule.patterns().any(may_mean));
+        own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.perhaps_denied(effect)))
+    }
+
     /// Whether `pattern` names all that is protected of what `effect` touches, here and above.
     fn is_opened_by(&self, pattern: &Pattern, effect: &Effect) -> bool {
         let mut touched = self.protected.iter().filter(|thing| thing.touched_by(effect).is_some());
@@ -258,6 +282,8 @@ const TO_DENY: &str = "a deny in another layer is final";
 const TO_SPECIFIC: &str = "a more specific layer decides";
 const TO_PROTECTION: &str = "what it covers here is protected, and it does not allow that by name";
 const TO_DOUBT: &str = "the effect is unproven: only `*` allows that, where nothing is denied";
+const TO_MENTION: &str = "the effect is only mentioned: only a deny counts";
+const TO_PERHAPS: &str = "not all of the effect is known, and the rest may be what a rule denies";
 const TO_PARENT: &str = "the parent's rules are stricter";
 const TO_OWN: &str = "the agent's own rules are no laxer than its parent's";
 
@@ -296,6 +322,21 @@ fn unproven(allow: &Rule, effect: &Effect, why: &str) -> RuleRef {
         action: Action::Ask,
         source: "unproven".to_owned(),
         reason: Some(format!("{why}; so the rule {allow} cannot be relied on")),
+        protected: false,
+    }
+}
+
+/// What is shown for a deny that may mean what is not known of an effect.
+fn perhaps(deny: &Rule, effect: &Effect) -> RuleRef {
+    let certain = effect.certain.as_deref().unwrap_or_default();
+    let why =
+        format!("only `{certain}` of it is certain, and the rule {} may mean it", deny.to_ref());
+    RuleRef {
+        key: effect.key.clone().into_owned(),
+        pattern: "*".to_owned(),
+        action: Action::Ask,
+        source: "unproven".to_owned(),
+        reason: Some(why),
         protected: false,
     }
 }

@@ -180,3 +180,37 @@ fn files_that_lost_their_process_are_removed_once_they_are_old() {
     assert!(stay.iter().all(|path| path.exists()));
     assert!(kept.path.exists(), "it has a row");
 }
+
+#[test]
+fn a_file_written_to_a_place_of_the_store_is_kept_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = with_quota(dir.path(), 100);
+    let spill = store.spill().unwrap();
+    assert_eq!(spill.room, 100);
+    fs_err::write(&spill.path, "a".repeat(60)).unwrap();
+    let adopt = |path: &Path| store.adopt(&session("ses_a"), &call("call_1"), path);
+    let kept = adopt(&spill.path).unwrap();
+    assert_eq!(kept.bytes, 60);
+    assert!(!spill.path.exists());
+    assert_eq!(store.kept(&kept.path).unwrap(), Some(kept.clone()));
+    let next = store.spill().unwrap();
+    fs_err::write(&next.path, "b".repeat(60)).unwrap();
+    let next = adopt(&next.path).unwrap();
+    assert!(!kept.path.exists() && next.path.exists(), "the quota holds for files too");
+}
+
+#[test]
+fn no_other_file_is_adopted_and_what_is_too_long_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = with_quota(dir.path(), 100);
+    let adopt = |path: &Path| store.adopt(&session("ses_a"), &call("call_1"), path);
+    let other = dir.path().join("out_x.tmp");
+    fs_err::write(&other, "mine").unwrap();
+    assert!(adopt(&other).unwrap_err().to_string().contains("no place for a kept output"));
+    assert!(other.exists());
+    let spill = store.spill().unwrap();
+    assert!(adopt(&spill.path).is_err(), "nothing was written");
+    fs_err::write(&spill.path, "c".repeat(101)).unwrap();
+    assert!(adopt(&spill.path).unwrap_err().to_string().contains("101 bytes"));
+    assert!(!spill.path.exists());
+}

@@ -30,6 +30,11 @@ fn samples() -> Vec<(&'static str, Value)> {
             json!({ "patch": "*** Begin Patch\n*** Add File: c.txt\n+gamma\n*** End Patch" }),
         ),
         ("undo", json!({ "call": "none" })),
+        (
+            "bash",
+            json!({ "command": "echo hi > made.txt", "description": "make a file", "timeout": 10000, "workdir": ".", "stdin": "x" }),
+        ),
+        ("job", json!({ "action": "read", "id": 1, "offset": 0 })),
         ("todowrite", json!({ "todos": todos })),
         ("todoread", json!({})),
         ("question", json!({ "questions": [question] })),

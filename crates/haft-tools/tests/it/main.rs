@@ -3,10 +3,12 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on should stop"
+    clippy::print_stderr,
+    reason = "a test that cannot go on should stop, and say what it skipped"
 )]
 
 mod apply_patch;
+mod bash;
 mod batch;
 mod edit;
 mod every_tool;
@@ -14,6 +16,7 @@ mod glob;
 mod grep;
 mod hazards;
 mod invalid;
+mod job;
 mod list;
 mod question;
 mod read;

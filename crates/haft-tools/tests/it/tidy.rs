@@ -116,8 +116,18 @@ fn crates_depend_on_each_other_as_drawn() {
         ("haft-shell", &[]),
         ("haft-workspace", &[]),
         ("haft-edit", &[]),
-        ("haft-tools", &["haft-edit", "haft-runtime", "haft-workspace"]),
-        ("haft", &["haft-edit", "haft-runtime", "haft-store", "haft-tools", "haft-workspace"]),
+        ("haft-tools", &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-workspace"]),
+        (
+            "haft",
+            &[
+                "haft-edit",
+                "haft-exec",
+                "haft-runtime",
+                "haft-store",
+                "haft-tools",
+                "haft-workspace",
+            ],
+        ),
     ];
     for (name, may_use) in allowed {
         let manifest =

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use haft_exec::Keeper;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Effect, LayerKind, PendingAsk, Policy, Reply};
 use haft_runtime::{
@@ -10,6 +11,7 @@ use haft_runtime::{
     Runtime, SessionId, Toolset,
 };
 use haft_store::{Options, SqliteStore};
+use haft_tools::{CommandSettings, Commands};
 use haft_workspace::Workspace;
 use haft_workspace::journal::Journal;
 use serde_json::Value;
@@ -58,11 +60,13 @@ impl World {
         Self::with(haft_tools::DEFAULT_RULES, Reply::Unattended, answers).await
     }
 
+    /// Commands that are run as `change` says.
+    pub(crate) async fn running(rules: &str, change: impl Fn(&mut CommandSettings)) -> Self {
+        Self::on_with(folder(), rules, Reply::Unattended, None, change).await
+    }
+
     async fn with(rules: &str, reply: Reply, answers: Option<Vec<Answer>>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        fs_err::create_dir(dir.path().join("workspace")).unwrap();
-        fs_err::write(dir.path().join("workspace/a.txt"), "alpha\n").unwrap();
-        Self::on(Arc::new(dir), rules, reply, answers).await
+        Self::on(folder(), rules, reply, answers).await
     }
 
     /// The same workspace, store and session under the rules that come with the tools.
@@ -84,6 +88,16 @@ impl World {
         reply: Reply,
         answers: Option<Vec<Answer>>,
     ) -> Self {
+        Self::on_with(dir, rules, reply, answers, |_| ()).await
+    }
+
+    async fn on_with(
+        dir: Arc<tempfile::TempDir>,
+        rules: &str,
+        reply: Reply,
+        answers: Option<Vec<Answer>>,
+        change: impl Fn(&mut CommandSettings),
+    ) -> Self {
         let host = Scripted { reply, answers, asked: Arc::default(), questions: Arc::default() };
         let layer = rules_file::parse(rules, LayerKind::User, "rules", &Expand::nothing()).unwrap();
         let store = SqliteStore::open(&dir.path().join("state"), Options::default()).unwrap();
@@ -91,12 +105,27 @@ impl World {
         let state = dir.path().join("state");
         let journal =
             Journal::of(workspace.root(), &state, haft_workspace::journal::Options::default());
+        let mut settings = CommandSettings::new(haft_exec::shell(None));
+        settings.environment = vec![
+            ("PATH".into(), "/usr/sbin:/usr/bin:/sbin:/bin".into()),
+            ("API_TOKEN".into(), "hush".into()),
+        ];
+        settings.hidden = vec![fs_err::canonicalize(&state).unwrap()];
+        settings.scratch = Some(fs_err::canonicalize(&state).unwrap().join("scratch"));
+        settings.protected = vec![
+            haft_exec::sandbox::Protected::folder(".git/hooks"),
+            haft_exec::sandbox::Protected::file("haft.toml"),
+        ];
+        change(&mut settings);
+        let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-tools-keeper"));
+        let commands = Commands::new(keeper, settings);
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
         let runtime = Runtime::builder(dir.path().join("workspace").to_string_lossy())
             .registry(registry)
             .share(Arc::new(workspace))
             .share(Arc::new(journal))
+            .share(Arc::new(commands))
             .policy(Policy::new(vec![layer]))
             .host(host.clone())
             .store(Arc::new(store))
@@ -107,6 +136,11 @@ impl World {
 
     pub(crate) fn workspace(&self) -> std::path::PathBuf {
         self.dir.path().join("workspace")
+    }
+
+    /// Lets the folder outlive this world.
+    pub(crate) fn keep_folder(&self) -> Arc<tempfile::TempDir> {
+        Arc::clone(&self.dir)
     }
 
     /// Puts a file into the workspace.
@@ -152,6 +186,14 @@ impl World {
         let asked = self.host.asked.lock().unwrap();
         asked.iter().flat_map(|ask| ask.ask.effects.clone()).collect()
     }
+}
+
+/// A folder with a workspace in it.
+fn folder() -> Arc<tempfile::TempDir> {
+    let dir = tempfile::tempdir().unwrap();
+    fs_err::create_dir(dir.path().join("workspace")).unwrap();
+    fs_err::write(dir.path().join("workspace/a.txt"), "alpha\n").unwrap();
+    Arc::new(dir)
 }
 
 /// A hash of everything below a folder: names, kinds, modes and contents.

@@ -12,17 +12,19 @@ mod memory;
 mod permission;
 mod pipeline;
 mod search;
+mod shell;
 mod start;
 
 use measure::Row;
 
 type Area = (&'static str, fn() -> Vec<Row>);
 
-const AREAS: [Area; 5] = [
+const AREAS: [Area; 6] = [
     ("pipeline", pipeline::rows),
     ("permission", permission::rows),
     ("files", files::rows),
     ("search", search::rows),
+    ("shell", shell::rows),
     ("start", start::rows),
 ];
 

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use haft_exec::sandbox::layers::State as Layer;
 use haft_runtime::permission::check;
 use haft_runtime::{Headless, Store};
+use haft_tools::SandboxMode;
 use serde::Serialize;
 
 use crate::args::Common;
@@ -59,6 +61,7 @@ async fn look(haft: &Haft) -> anyhow::Result<Vec<Finding>> {
     findings.extend(haft.warnings.iter().map(|warning| note("config", warning.clone())));
     findings.push(rules(haft));
     findings.push(store(haft));
+    findings.extend(sandbox(haft).await);
     findings.extend(tools(haft).await?);
     Ok(findings)
 }
@@ -82,6 +85,30 @@ fn store(haft: &Haft) -> Finding {
         }
         Err(error) => broken("store", error.to_string()),
     }
+}
+
+/// The shell, and each layer of the sandbox as the kernel gives it here.
+async fn sandbox(haft: &Haft) -> Vec<Finding> {
+    let commands = haft.commands();
+    let settings = commands.settings();
+    let mut findings = vec![fine("shell", settings.shell.display().to_string())];
+    let mode = settings.sandbox.as_str();
+    if settings.sandbox == SandboxMode::Off {
+        let says = format!("{mode}: commands may do what you may do");
+        findings.push(note("sandbox", says));
+        return findings;
+    }
+    findings.push(fine("sandbox", mode.to_owned()));
+    match commands.keeper().layers().await {
+        Err(error) => findings.push(broken("sandbox", error.to_string())),
+        Ok(layers) => findings.extend(layers.0.iter().map(|(layer, state)| match state {
+            Layer::Missing(why) => {
+                note("sandbox", format!("{} missing ({why}): {}", layer.name(), layer.without()))
+            }
+            _ => fine("sandbox", format!("{} in force", layer.name())),
+        })),
+    }
+    findings
 }
 
 async fn tools(haft: &Haft) -> anyhow::Result<Vec<Finding>> {

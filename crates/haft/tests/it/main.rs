@@ -8,6 +8,7 @@
 )]
 
 mod asks;
+mod bash;
 mod batch;
 mod bounds;
 mod contract;

@@ -119,6 +119,8 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
             "edit",
             "apply_patch",
             "undo",
+            "bash",
+            "job",
             "todoread",
             "question",
             "batch"
@@ -147,6 +149,8 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
             "edit",
             "apply_patch",
             "undo",
+            "bash",
+            "job",
             "todoread",
             "question",
             "batch"

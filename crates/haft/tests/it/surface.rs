@@ -13,6 +13,8 @@ const TOOLS: [&str; 12] = [
     "edit",
     "apply_patch",
     "undo",
+    "bash",
+    "job",
     "todowrite",
     "todoread",
     "question",
@@ -190,7 +192,7 @@ fn the_config_schema_is_a_json_schema_of_an_object() {
     let schema: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["type"], "object");
-    for key in ["permission", "limits", "features", "agent"] {
+    for key in ["permission", "limits", "features", "sandbox", "agent"] {
         assert!(schema["properties"].get(key).is_some(), "{key}: {schema}");
     }
 }
@@ -215,8 +217,11 @@ fn doctor_looks_at_everything_and_is_content() {
     let world = World::new();
     let findings = world.haft(&["doctor", "--json"]).run().done().json();
     let findings = findings.as_array().unwrap();
-    let what: Vec<_> = findings.iter().map(|one| one["what"].as_str().unwrap()).collect();
-    assert_eq!(what, ["haft", "terminal", "workspace", "config", "rules", "store", "tools"]);
+    let mut what: Vec<_> = findings.iter().map(|one| one["what"].as_str().unwrap()).collect();
+    what.dedup();
+    let all =
+        ["haft", "terminal", "workspace", "config", "rules", "store", "shell", "sandbox", "tools"];
+    assert_eq!(what, all);
     assert!(findings.iter().all(|one| one["state"] != "broken"), "{findings:?}");
     assert!(findings.iter().all(|one| keys(one) == ["what", "state", "says"]));
     world.user_config("[permission]\nbash = \"perhaps\"\n");

@@ -289,3 +289,35 @@ fn rules_are_shown_with_the_line_of_their_file() {
     let rule = Rule::new("edit", Pattern::new("~/x"), Allow, "/etc/haft/managed.toml").on_line(7);
     assert_eq!(rule.to_ref().to_string(), "`edit ~/x = allow` (/etc/haft/managed.toml:7)");
 }
+
+#[test]
+fn what_is_only_mentioned_needs_no_rule_and_heeds_a_deny() {
+    let policy = user(&[("bash", "cd *", Ask), ("bash", "export *", Deny)]);
+    assert_eq!(policy.decide(&Effect::run("pushd x").mentioned()).action, Allow);
+    let decision = policy.decide(&Effect::run("cd x").mentioned());
+    assert_eq!((decision.action, decision.rule), (Allow, None));
+    assert_eq!(decision.lost.len(), 1);
+    assert_eq!(policy.decide(&Effect::run("export A=1").mentioned()).action, Deny);
+}
+
+#[test]
+fn an_effect_with_an_unknown_end_asks_where_a_deny_may_mean_it() {
+    let rules = [("bash", "*", Allow), ("bash", "git push *", Deny)];
+    let policy = user(&rules);
+    let partly = |text: &str, certain: &str| Effect::run(text).certain_up_to(certain);
+    for effect in [
+        partly("git $x", "git"),
+        partly("git push $x", "git push"),
+        partly("$x", ""),
+        partly("git $x", "git").mentioned(),
+    ] {
+        let decision = policy.decide(&effect);
+        assert_ne!(decision.action, Allow, "{effect:?}");
+        assert!(!policy.grant_covers("bash", "git *", &effect));
+    }
+    assert_eq!(policy.decide(&partly("ls $x", "ls")).action, Allow);
+    assert_eq!(policy.decide(&partly("git status $x", "git status")).action, Allow);
+    let child = user(&[("bash", "*", Allow)]).under(Arc::new(policy));
+    assert_eq!(child.decide(&partly("git $x", "git")).action, Ask);
+    assert_eq!(user(&[("bash", "*", Allow)]).decide(&partly("git $x", "git")).action, Allow);
+}

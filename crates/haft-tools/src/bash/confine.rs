@@ -1,0 +1,188 @@
+//! What a command may touch, after what it was allowed to do.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use haft_exec::sandbox::{Network, Protected};
+use haft_exec::{Confinement, Sandbox};
+use haft_runtime::permission::{Action, Effect, EffectKind};
+use haft_runtime::{Context, ToolError};
+use haft_workspace::Workspace;
+
+use crate::commands::{CommandSettings, SandboxMode};
+use crate::files::Files;
+
+/// Most names of the workspace that are looked at for secrets.
+const LOOKED_AT: usize = 20_000;
+
+/// How many of them are held against the rules whatever they are called.
+const ALL_OF: usize = 500;
+
+/// Most secrets that are hidden one by one.
+const HIDDEN: usize = 200;
+
+/// Folders that are not looked into for secrets: too many names, and none of them ours.
+const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// Parts of names that secrets usually have.
+const SECRET: [&str; 18] = [
+    ".env",
+    "env.",
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    "keystore",
+    ".kdbx",
+    "id_",
+    "netrc",
+    "npmrc",
+    "pypirc",
+    "credential",
+    "secret",
+    "tfstate",
+    "tfvars",
+    "token",
+];
+
+/// Places that every confined command has for itself.
+const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// After so long, what a session left in its `/tmp` is removed.
+const SCRATCH_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The sandbox for a command whose effects have been allowed.
+pub(super) async fn sandbox(
+    files: &Files,
+    settings: &CommandSettings,
+    effects: &[Effect],
+    cx: &Context,
+) -> Result<Sandbox, ToolError> {
+    if settings.sandbox == SandboxMode::Off {
+        return Ok(Sandbox::Off);
+    }
+    let own = settings.clone();
+    let session = cx.session.to_string();
+    let look = move |workspace: &Workspace| {
+        let mut hidden = own.hidden.clone();
+        hidden
+            .retain(|path| path.symlink_metadata().is_ok() && !workspace.root().starts_with(path));
+        let scratch = own.scratch.as_deref().and_then(|all| scratch(all, &session));
+        (hidden, scratch, perhaps_secret(workspace.root()))
+    };
+    let (mut hidden, scratch, candidates) = files.blocking(look).await?;
+    let root = files.workspace.root();
+    let not_for_all =
+        |path: &&PathBuf| cx.ruled(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow;
+    hidden.extend(candidates.iter().filter(not_for_all).take(HIDDEN).cloned());
+    let allowed = |kind: fn(EffectKind) -> bool| {
+        effects.iter().filter(move |effect| kind(effect.kind)).filter_map(Effect::path)
+    };
+    let read: Vec<PathBuf> = allowed(|kind| kind == EffectKind::Read).collect();
+    hidden.retain(|path| !read.contains(path));
+    let mut confinement = match settings.sandbox {
+        SandboxMode::WorkspaceWrite if root.parent().is_some() => {
+            Confinement::workspace([root.to_owned()])
+        }
+        // A workspace that is the whole machine is not written to as a whole either.
+        _ => Confinement::read_only(),
+    };
+    let changed: Vec<PathBuf> =
+        allowed(|kind| matches!(kind, EffectKind::Write | EffectKind::Delete)).collect();
+    if settings.sandbox == SandboxMode::WorkspaceWrite {
+        confinement.writable.extend(settings.writable.iter().filter(|it| it.exists()).cloned());
+        let kept_whole: Vec<&Path> = settings.home.as_deref().into_iter().chain([root]).collect();
+        let outside = changed.iter().filter(|path| !path.starts_with(root));
+        confinement.writable.extend(outside.filter_map(|path| existing(path, &kept_whole)));
+    }
+    confinement.protected = protected(settings, root, &changed);
+    confinement.visible =
+        read.into_iter().chain([root.to_owned()]).filter(|path| is_private(path)).collect();
+    confinement.hidden = hidden;
+    confinement.scratch = scratch;
+    let connects = effects.iter().any(|effect| effect.kind == EffectKind::Connect);
+    confinement.network = if connects { Network::Full } else { settings.network };
+    confinement.demand = settings.demand;
+    Ok(Sandbox::Confined(confinement))
+}
+
+/// What stays as it is, but for what this call was allowed to change by name.
+fn protected(settings: &CommandSettings, root: &Path, changed: &[PathBuf]) -> Vec<Protected> {
+    let placed = settings
+        .protected
+        .iter()
+        .map(|one| Protected { path: root.join(&one.path), kind: one.kind });
+    // Where there is no repository, nothing stands for its parts.
+    let is_there =
+        |one: &Protected| one.path.parent().is_some_and(|folder| folder == root || folder.is_dir());
+    let opened = |one: &Protected| changed.iter().any(|path| path.starts_with(&one.path));
+    placed.filter(|one| is_there(one) && !opened(one)).collect()
+}
+
+/// The path, or the folder in which it would be made, unless that holds half the machine.
+fn existing(path: &Path, kept_whole: &[&Path]) -> Option<PathBuf> {
+    if path.symlink_metadata().is_ok() {
+        return Some(path.to_owned());
+    }
+    let folder = path.parent().filter(|folder| folder.is_dir())?;
+    let is_deep = folder.components().count() > 2;
+    let holds_much = kept_whole.iter().any(|kept| kept.starts_with(folder));
+    (is_deep && !holds_much).then(|| folder.to_owned())
+}
+
+fn is_private(path: &Path) -> bool {
+    PRIVATE.iter().any(|place| path.starts_with(place))
+}
+
+/// The folder that is a session's `/tmp`; also removes those that nobody has used for long.
+fn scratch(all: &Path, session: &str) -> Option<PathBuf> {
+    let name: String = session
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .take(100)
+        .collect();
+    let own = all.join(name);
+    if own.is_dir() {
+        return Some(own);
+    }
+    let is_old = |entry: &fs_err::DirEntry| {
+        let changed = entry.metadata().and_then(|meta| meta.modified());
+        let age = changed.map(|then| SystemTime::now().duration_since(then));
+        matches!(age, Ok(Ok(age)) if age > SCRATCH_AGE)
+    };
+    for entry in fs_err::read_dir(all).into_iter().flatten().flatten().filter(is_old) {
+        fs_err::remove_dir_all(entry.path()).ok();
+    }
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(&own).ok()?;
+    Some(own)
+}
+
+/// Files of the workspace that may be secrets: some whatever their names, then by their names.
+fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut looked_at = 0;
+    let mut folders = std::collections::VecDeque::from([root.to_owned()]);
+    while let Some(folder) = folders.pop_front() {
+        let Ok(entries) = fs_err::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            let name = name.to_string_lossy().to_lowercase();
+            if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+                folders.push_back(entry.path());
+            }
+            let is_secret = SECRET.iter().any(|part| name.contains(part));
+            if kind.is_file() && (looked_at <= ALL_OF || is_secret) {
+                found.push(entry.path());
+            }
+        }
+        if looked_at > LOOKED_AT {
+            break;
+        }
+    }
+    found
+}

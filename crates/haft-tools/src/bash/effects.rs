@@ -1,0 +1,105 @@
+//! From what a script would do to what is asked for.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use haft_runtime::permission::{Effect, EffectKind, Suggestion};
+use haft_shell::{Action, Analysis, Doubt, Run, Setting, Settlement, Standing, analyse, suggest};
+use haft_workspace::Workspace;
+use haft_workspace::path::Place;
+
+use super::places;
+
+/// What running a script amounts to.
+pub(crate) struct Plan {
+    /// The folder it starts in.
+    pub(crate) cwd: Place,
+    /// Everything that has to be asked for.
+    pub(crate) effects: Vec<Effect>,
+    /// What *always* would allow from then on.
+    pub(crate) always: Vec<Suggestion>,
+}
+
+/// Works out what a script would do. Looks at the disk.
+pub(crate) fn plan(workspace: &Workspace, script: &str, cwd: Place, home: Option<&Path>) -> Plan {
+    let analysis = analyse(script, &Setting { cwd: &cwd.path, home, variables: &[] });
+    let mut effects = Vec::new();
+    if cwd.inside.is_none() {
+        effects.push(Effect::on_path(EffectKind::External, &cwd.path, workspace.root()));
+        effects.push(Effect::on_path(EffectKind::Read, &cwd.path, workspace.root()));
+    }
+    let wildcards = places::Wildcards::of(script);
+    for effect in &analysis.effects {
+        let on = |kind, place| places::effects(workspace, kind, place, wildcards);
+        match &effect.action {
+            Action::Run(run) => effects.push(of_run(run)),
+            Action::Read(place) => effects.extend(on(EffectKind::Read, place)),
+            Action::Write(place) => effects.extend(on(EffectKind::Write, place)),
+            Action::Delete(place) => effects.extend(on(EffectKind::Delete, place)),
+            Action::Connect(host) => effects.push(Effect::connect(host.clone())),
+        }
+    }
+    let doubts = analysis.doubts.iter().filter(|doubt| !is_settled(workspace, doubt));
+    effects.extend(doubts.map(of_doubt));
+    let mut seen = HashSet::new();
+    effects.retain(|effect| seen.insert(effect.clone()));
+    let always = always(&analysis, &effects);
+    Plan { cwd, effects, always }
+}
+
+fn of_run(run: &Run) -> Effect {
+    let effect = Effect::run(run.text.clone());
+    let effect = match run.standing {
+        Standing::Asked => effect,
+        Standing::Mentioned => effect.mentioned(),
+    };
+    if run.is_known() {
+        return effect;
+    }
+    effect.certain_up_to(run.words.get(..run.known).unwrap_or_default().join(" "))
+}
+
+fn of_doubt(doubt: &Doubt) -> Effect {
+    let Doubt { reason, line, .. } = doubt;
+    Effect::run(doubt.excerpt.clone()).unproven(format!("line {line}: {reason}"))
+}
+
+/// What *always* could cover: commands by what they do, all else exactly.
+fn always(analysis: &Analysis, effects: &[Effect]) -> Vec<Suggestion> {
+    let mut always: Vec<Suggestion> = Vec::new();
+    let wide = |effect: &Effect| {
+        let run = analysis.runs().find(|run| run.text == effect.value)?;
+        let pattern = suggest(&run.words)?;
+        Some(Suggestion { key: effect.key.clone().into_owned(), pattern })
+    };
+    for effect in effects.iter().filter(|effect| effect.unproven.is_none()) {
+        let wide = if effect.kind == EffectKind::Run { wide(effect) } else { None };
+        let suggestion = wide.or_else(|| Suggestion::exactly(effect));
+        always.extend(suggestion.filter(|one| !always.contains(one)));
+    }
+    always
+}
+
+/// Whether a look at the disk takes the doubt away.
+fn is_settled(workspace: &Workspace, doubt: &Doubt) -> bool {
+    match &doubt.settled_by {
+        Settlement::Asking => false,
+        Settlement::SameRepository(folder) => is_own_repository(workspace.root(), folder),
+    }
+}
+
+/// Whether git, in `folder`, works on the repository that the workspace is or lies in.
+fn is_own_repository(root: &Path, folder: &Path) -> bool {
+    let Ok(folder) = fs_err::canonicalize(folder) else { return false };
+    // A folder with these three is a repository by itself, whatever is above it.
+    let is_bare = |folder: &Path| {
+        ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).symlink_metadata().is_ok())
+    };
+    let holder = |folder: &Path| {
+        let marked = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+        folder.ancestors().find(marked).map(Path::to_path_buf)
+    };
+    let repository = holder(&folder);
+    let within = |one: &&Path| repository.as_deref().is_none_or(|top| one.starts_with(top));
+    !folder.ancestors().take_while(within).any(is_bare) && repository == holder(root)
+}

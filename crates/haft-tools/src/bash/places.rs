@@ -1,0 +1,172 @@
+//! From a path in a script to the files it means.
+
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+use haft_runtime::permission::{Effect, EffectKind, Pattern};
+use haft_shell::{Extent, Place};
+use haft_workspace::Workspace;
+use haft_workspace::path::PathError;
+
+/// Most names that are looked at for one pattern.
+const LOOKED_AT: usize = 20_000;
+
+/// Most files that one pattern may mean.
+const MATCHES: usize = 500;
+
+/// Devices that hold nothing, and the streams of the command itself.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+];
+
+/// What wildcards of a script match beside what they usually do.
+#[derive(Clone, Copy)]
+pub(super) struct Wildcards {
+    /// Names that begin with a dot.
+    dots: bool,
+    /// Letters in either case.
+    any_case: bool,
+}
+
+impl Wildcards {
+    /// As far as the options are named in `script`, they may be set.
+    pub(super) fn of(script: &str) -> Self {
+        let (dots, any_case) = (script.contains("dotglob"), script.contains("nocaseglob"));
+        Self { dots, any_case }
+    }
+}
+
+/// What doing `kind` to a place amounts to.
+pub(super) fn effects(
+    workspace: &Workspace,
+    kind: EffectKind,
+    place: &Place,
+    wildcards: Wildcards,
+) -> Vec<Effect> {
+    match &place.extent {
+        // There is a doubt beside it.
+        Extent::Anywhere => Vec::new(),
+        Extent::Exact | Extent::Below => on_path(workspace, kind, &place.path),
+        Extent::Matching(pattern) => {
+            let mut effects = match kind {
+                EffectKind::Read => on_path(workspace, kind, &place.path),
+                _ => Vec::new(),
+            };
+            match matching(&place.path, pattern, wildcards) {
+                Some(found) if found.is_empty() => {
+                    effects.extend(on_path(workspace, kind, Path::new(pattern)));
+                }
+                Some(found) => {
+                    effects.extend(found.iter().flat_map(|path| on_path(workspace, kind, path)));
+                }
+                None => effects.push(
+                    Effect::run(pattern.clone()).unproven("too many files to look at them all"),
+                ),
+            }
+            effects
+        }
+    }
+}
+
+fn on_path(workspace: &Workspace, kind: EffectKind, path: &Path) -> Vec<Effect> {
+    let Some(text) = path.to_str() else {
+        let shown = path.to_string_lossy();
+        return vec![Effect::run(shown).unproven("a path that is no text")];
+    };
+    if DEVICES.contains(&text) || text.starts_with("/dev/fd/") {
+        return Vec::new();
+    }
+    let place = match workspace.locate(text) {
+        Ok(place) => place,
+        // Where we cannot go, the command cannot either: it is the same user.
+        Err(PathError::Unreachable { source, .. })
+            if source.kind() != ErrorKind::NotFound && is_plain(path) =>
+        {
+            workspace.place(path.components().collect(), false)
+        }
+        Err(error) => return vec![Effect::run(text).unproven(error.to_string())],
+    };
+    let on = |kind| Effect::on_path(kind, &place.path, workspace.root());
+    let external = place.inside.is_none().then(|| on(EffectKind::External));
+    external.into_iter().chain([on(kind)]).collect()
+}
+
+fn is_plain(path: &Path) -> bool {
+    !path.components().any(|part| part == Component::ParentDir)
+}
+
+/// The files that a shell pattern means; none if there are too many to say.
+fn matching(above: &Path, pattern: &str, wildcards: Wildcards) -> Option<Vec<PathBuf>> {
+    let rest = pattern.strip_prefix(above.to_str()?)?.trim_start_matches('/');
+    let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
+    let mut looked_at = 0;
+    let mut found = vec![above.to_owned()];
+    for part in parts {
+        if part == "**" {
+            found = all_folders(found, &mut looked_at)?;
+            continue;
+        }
+        if matches!(part, "." | "..") {
+            found.iter_mut().for_each(|path| path.push(part));
+            continue;
+        }
+        let Wildcards { dots, any_case } = wildcards;
+        let in_case = |text: &str| if any_case { text.to_lowercase() } else { text.to_owned() };
+        let wanted = widened(&in_case(part));
+        let dots = dots || part.starts_with('.');
+        let mut next = Vec::new();
+        for folder in found {
+            let Ok(entries) = fs_err::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                looked_at += 1;
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                if (dots || !name.starts_with('.')) && wanted.matches(&in_case(&name)) {
+                    next.push(entry.path());
+                }
+            }
+            if looked_at > LOOKED_AT || next.len() > MATCHES {
+                return None;
+            }
+        }
+        found = next;
+    }
+    Some(found)
+}
+
+/// These folders and all below them.
+fn all_folders(mut found: Vec<PathBuf>, looked_at: &mut usize) -> Option<Vec<PathBuf>> {
+    let mut next = 0;
+    while let Some(folder) = found.get(next).cloned() {
+        next += 1;
+        let Ok(entries) = fs_err::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            *looked_at += 1;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found.push(entry.path());
+            }
+        }
+        if *looked_at > LOOKED_AT {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// A pattern of the rules that matches all that the shell's does, and perhaps more.
+fn widened(part: &str) -> Pattern {
+    // Sets of characters, groups and escapes may mean anything.
+    if !part.contains(['[', '(', '{', '\\']) {
+        return Pattern::new(part);
+    }
+    let literal = part.split(['[', '(', '{', '\\', '!', '@', '+', '?', '*']).next();
+    Pattern::new(&format!("{}*", literal.unwrap_or_default()))
+}

@@ -1,0 +1,86 @@
+//! What a command changes: of what the session has read, and of the whole workspace.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use haft_runtime::Context;
+use haft_runtime::permission::{Effect, EffectKind};
+use haft_workspace::Workspace;
+use haft_workspace::journal::Label;
+
+use super::changes::{self, Before, Taken};
+use crate::files::Files;
+
+/// The state of things before a command.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// The files that the session has read.
+    files: Vec<(PathBuf, Sight)>,
+    /// The workspace; none where there is no journal.
+    before: Option<Before>,
+}
+
+/// What is otherwise after it, as it is shown.
+#[derive(Default)]
+pub(super) struct Differences {
+    /// Files that the session has read.
+    pub(super) stale: Vec<String>,
+    /// How many changes undo takes back.
+    pub(super) recorded: usize,
+    /// What undo cannot take back.
+    pub(super) uncovered: Vec<String>,
+}
+
+/// What tells cheaply that a file is as it was.
+type Sight = Option<(u64, SystemTime)>;
+
+impl Seen {
+    /// Looks before a command with these effects starts.
+    pub(super) async fn look(files: &Files, effects: &[Effect], cx: &Context) -> Self {
+        let read = files.stamps.files(cx).await.unwrap_or_default();
+        let journal = files.journal.clone();
+        if read.is_empty() && journal.is_none() {
+            return Self::default();
+        }
+        let changing = effects
+            .iter()
+            .filter(|effect| matches!(effect.kind, EffectKind::Write | EffectKind::Delete));
+        let mut expected: Vec<PathBuf> = changing.filter_map(Effect::path).collect();
+        let look = move |workspace: &Workspace| {
+            let files = read.iter().map(|file| (file.clone(), sight(file))).collect();
+            expected.extend(read);
+            let before =
+                journal.map(|journal| changes::look(workspace.root(), &journal, &expected));
+            Self { files, before }
+        };
+        // What could not be looked at is not compared.
+        files.blocking(look).await.unwrap_or_default()
+    }
+
+    /// Compares after it has ended, and takes down what undo needs.
+    pub(super) async fn compare(self, files: &Files, label: Label) -> Differences {
+        if self.files.is_empty() && self.before.is_none() {
+            return Differences::default();
+        }
+        let journal = files.journal.clone();
+        let compare = move |workspace: &Workspace| {
+            let shown = |path: PathBuf| workspace.place(path, true).shown();
+            let stale = self.files.into_iter().filter(|(file, before)| sight(file) != *before);
+            let stale = stale.map(|(file, _)| shown(file)).collect();
+            let taken = match (self.before, journal) {
+                (Some(before), Some(journal)) => {
+                    before.take_down(workspace.root(), &journal, label)
+                }
+                _ => Taken::default(),
+            };
+            let uncovered = taken.uncovered.into_iter().map(shown).collect();
+            Differences { stale, recorded: taken.recorded, uncovered }
+        };
+        files.blocking(compare).await.unwrap_or_default()
+    }
+}
+
+fn sight(file: &Path) -> Sight {
+    let meta = fs_err::metadata(file).ok()?;
+    Some((meta.len(), meta.modified().ok()?))
+}

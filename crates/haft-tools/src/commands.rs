@@ -1,0 +1,126 @@
+//! What the host decides about commands, for the tools that run them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use haft_exec::Keeper;
+use haft_exec::sandbox::{Demand, Network, Protected};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::jobs::Jobs;
+
+/// What the tools `bash` and `job` need of their host; shared by
+/// [`Builder::share`](haft_runtime::Builder::share). Dropping it ends every command.
+#[derive(Debug)]
+pub struct Commands {
+    keeper: Keeper,
+    settings: CommandSettings,
+    pub(crate) jobs: Jobs,
+}
+
+/// How commands are run, and what they may do.
+#[derive(Debug, Clone)]
+pub struct CommandSettings {
+    /// The shell; it must understand what bash does, see [`haft_exec::shell`].
+    pub shell: PathBuf,
+    /// What the environment of commands is made of; secrets are left out of it.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Variables that are passed on though they look like secrets.
+    pub keep_env: Vec<String>,
+    /// The home folder, for `~`.
+    pub home: Option<PathBuf>,
+    /// How far commands are confined.
+    pub sandbox: SandboxMode,
+    /// What happens where the kernel lacks a layer of the sandbox.
+    pub demand: Demand,
+    /// What every confined command can reach; one that was allowed to connect reaches more.
+    pub network: Network,
+    /// Folders beside the workspace that may be changed.
+    pub writable: Vec<PathBuf>,
+    /// Files and folders that no confined command can read, unless the call was allowed to.
+    pub hidden: Vec<PathBuf>,
+    /// What stays as it is though it lies in the workspace; relative to its root.
+    pub protected: Vec<Protected>,
+    /// The folder in which every session gets one that is its `/tmp`; without it, each command
+    /// has a new one.
+    pub scratch: Option<PathBuf>,
+}
+
+impl CommandSettings {
+    /// Commands for this shell, with an empty environment, confined to the workspace.
+    #[must_use]
+    pub fn new(shell: impl Into<PathBuf>) -> Self {
+        Self {
+            shell: shell.into(),
+            environment: Vec::new(),
+            keep_env: Vec::new(),
+            home: None,
+            sandbox: SandboxMode::WorkspaceWrite,
+            demand: Demand::WhatThereIs,
+            network: Network::Off,
+            writable: Vec::new(),
+            hidden: Vec::new(),
+            protected: Vec::new(),
+            scratch: None,
+        }
+    }
+}
+
+impl Commands {
+    /// `keeper` starts the commands.
+    #[must_use]
+    pub fn new(keeper: Keeper, settings: CommandSettings) -> Self {
+        Self { keeper, settings, jobs: Jobs::default() }
+    }
+
+    /// Who starts the commands.
+    #[must_use]
+    pub fn keeper(&self) -> &Keeper {
+        &self.keeper
+    }
+
+    /// How they are run.
+    #[must_use]
+    pub fn settings(&self) -> &CommandSettings {
+        &self.settings
+    }
+}
+
+/// How far commands are confined. The stricter is the greater.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxMode {
+    /// Not at all: a command may do what its user may do.
+    Off,
+    /// It may change the workspace and a `/tmp` of its own.
+    WorkspaceWrite,
+    /// It may change only a `/tmp` of its own.
+    ReadOnly,
+}
+
+impl SandboxMode {
+    /// The word that it is written as.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::ReadOnly => "read-only",
+        }
+    }
+}
+
+impl FromStr for SandboxMode {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Off, Self::WorkspaceWrite, Self::ReadOnly]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+            .ok_or("write off, workspace-write or read-only")
+    }
+}
