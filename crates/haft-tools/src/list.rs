@@ -27,13 +27,13 @@ pub(crate) struct List {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The folder; the workspace root if left out.
+    /// The folder (the root).
     #[schemars(length(max = 4096), extend("x-aliases" = ["dir_path", "directory", "dir", "folder", "file_path"]))]
     path: Option<String>,
-    /// Globs of names to leave out, beside what ignore files say.
+    /// Globs of names to leave out.
     #[schemars(length(max = 100), extend("x-aliases" = ["exclude", "exclude_patterns"]))]
     ignore: Option<Vec<String>>,
-    /// How many levels to show; 3 if left out.
+    /// How many levels (3).
     #[schemars(range(min = 1, max = 20), extend("x-aliases" = ["max_depth", "levels"]))]
     depth: Option<usize>,
 }
