@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 14] = [
     "read",
     "list",
     "glob",
