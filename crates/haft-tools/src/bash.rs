@@ -52,22 +52,22 @@ pub(crate) struct Params {
     /// The command, as for bash -c.
     #[schemars(length(min = 1, max = 131072), extend("x-aliases" = ["cmd", "script", "code", "bash_command"]))]
     command: String,
-    /// What it does, in a few words.
+    /// What it does.
     #[schemars(length(max = 2000), extend("x-aliases" = ["explanation", "justification", "reason"]))]
     description: Option<String>,
-    /// Milliseconds after which it is ended; 120000 if left out.
+    /// Milliseconds; 120000 if left out.
     #[schemars(range(min = 1, max = 600000), extend("x-aliases" = ["timeout_ms", "timeout_millis"]))]
     timeout: Option<u64>,
-    /// The folder to run in; the workspace root if left out.
+    /// The workspace root if left out.
     #[schemars(length(max = 4096), extend("x-aliases" = ["cwd", "working_directory", "directory", "dir", "working_dir"]))]
     workdir: Option<String>,
-    /// Whether it runs as a job.
+    /// To run it as a job.
     #[schemars(extend("x-aliases" = ["run_in_background", "is_background", "async", "detach"]))]
     background: Option<bool>,
     /// Whether it has a terminal.
     #[schemars(extend("x-aliases" = ["tty"]))]
     pty: Option<bool>,
-    /// What it reads; nothing if left out.
+    /// What it reads.
     #[schemars(length(max = 8388608), extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
 }

@@ -42,10 +42,10 @@ pub(crate) struct Params {
     /// The job's number.
     #[schemars(range(min = 1), extend("x-aliases" = ["job", "job_id", "shell_id", "bash_id", "session_id"]))]
     id: Option<usize>,
-    /// For wait, in ms; 30000 if left out.
+    /// For wait, in ms.
     #[schemars(range(max = 600000), extend("x-aliases" = ["timeout_ms", "wait_ms"]))]
     timeout: Option<u64>,
-    /// For wait: a regular expression.
+    /// For wait: a regex.
     #[schemars(length(max = 1000), extend("x-aliases" = ["regex", "filter"]))]
     pattern: Option<String>,
     /// For wait.
