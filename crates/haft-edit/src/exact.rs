@@ -86,25 +86,27 @@ fn change(text: &str, walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Res
 /// only, and the edit is about whole lines.
 pub(crate) fn is_shifted(text: &str, edit: &Edit<'_>, changes: &[Change]) -> bool {
     let [change] = changes else { return false };
-    let lead = line_before(text, change.range.start);
     let is_about_lines = edit.new.is_empty() || edit.new.trim_end().contains('\n');
     is_about_lines
         && edit.old.starts_with(is_blank)
         && !trim(edit.old).is_empty()
-        && !lead.is_empty()
-        && lead.chars().all(is_blank)
-        && (edit.old.contains('\n')
-            || line_behind(text, change.range.start + edit.old.len()).chars().all(is_blank))
+        && lead_before(text, change.range.start).is_some()
+        && (edit.old.contains('\n') || ends_line(text, change.range.start + edit.old.len()))
 }
 
-fn line_before(text: &str, at: usize) -> &str {
+/// Returns the blanks before an offset if nothing else stands before it on its line. Looks at no more
+/// than these, so that many places on one long line take no longer.
+fn lead_before(text: &str, at: usize) -> Option<&str> {
     let before = part(text, 0..at);
-    part(before, before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..at)
+    let rest = before.trim_end_matches(|c| is_blank(c) && c != '\r');
+    let is_line_start = rest.is_empty() || rest.ends_with(['\n', '\r']);
+    is_line_start.then(|| part(before, rest.len()..at)).filter(|lead| !lead.is_empty())
 }
 
-fn line_behind(text: &str, at: usize) -> &str {
-    let rest = part(text, at..text.len());
-    part(rest, 0..rest.find(['\n', '\r']).unwrap_or(rest.len()))
+/// Whether nothing but blanks stands between an offset and the end of its line.
+fn ends_line(text: &str, at: usize) -> bool {
+    let rest = part(text, at..text.len()).trim_start_matches(|c| is_blank(c) && c != '\r');
+    rest.is_empty() || rest.starts_with(['\n', '\r'])
 }
 
 /// Returns the indentation before a place, if something else or several lines take the stead of all
@@ -119,10 +121,8 @@ fn lead<'t>(text: &'t str, edit: &Edit<'_>, start: usize) -> Option<&'t str> {
     {
         return None;
     }
-    let (lead, rest) = (line_before(text, start), line_behind(text, start + old.len()));
-    let is_whole =
-        !lead.is_empty() && !trim(old).is_empty() && lead.chars().chain(rest.chars()).all(is_blank);
-    is_whole.then_some(lead)
+    let is_whole = !trim(old).is_empty() && ends_line(text, start + old.len());
+    lead_before(text, start).filter(|_| is_whole)
 }
 
 /// Gives the new text the line ends of the place, unless the edit is about nothing else, and the
