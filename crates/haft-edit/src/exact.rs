@@ -114,7 +114,8 @@ fn ends_line(text: &str, at: usize) -> bool {
 fn lead<'t>(text: &'t str, edit: &Edit<'_>, start: usize) -> Option<&'t str> {
     let old = edit.old.strip_suffix('\n').unwrap_or(edit.old);
     let old = old.strip_suffix('\r').unwrap_or(old);
-    let is_only_about_blanks = || trim(old) == trim(edit.new.trim_end());
+    let new = trim(edit.new.trim_end());
+    let is_only_about_blanks = || new.is_empty() || trim(old) == new;
     let has_lines = edit.new.trim_end().contains('\n');
     if old.contains(['\n', '\r'])
         || (!has_lines && (!edit.new.starts_with(is_blank) || is_only_about_blanks()))
