@@ -28,7 +28,7 @@ pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Ve
         let lines = walk.lines(&(*start..start + edit.old.len()));
         return Err(Miss::from(Cause::AlreadyApplied { lines }));
     }
-    starts.into_iter().map(|start| change(text, &mut walk, edit, start)).collect()
+    starts.into_iter().map(|start| change(text, &mut walk, edit, within, start)).collect()
 }
 
 /// Returns where the text begins: with `replace_all` without overlap, else every place.
@@ -55,10 +55,16 @@ fn ends_text(text: &str, edit: &Edit<'_>, start: usize) -> bool {
     part(text, start + edit.old.len()..text.len()).trim().is_empty()
 }
 
-fn change(text: &str, walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Result<Change, Miss> {
+fn change(
+    text: &str,
+    walk: &mut Walk<'_>,
+    edit: &Edit<'_>,
+    within: &Within,
+    start: usize,
+) -> Result<Change, Miss> {
     let mut range = start..start + edit.old.len();
     // A line end is never taken apart.
-    if edit.old.starts_with('\n') && part(text, 0..start).ends_with('\r') {
+    if edit.old.starts_with('\n') && part(text, within.range.start..start).ends_with('\r') {
         range.start -= 1;
     }
     // A line is never joined with the next because the new text lacks the last line end.

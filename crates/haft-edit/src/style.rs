@@ -49,7 +49,6 @@ pub(crate) fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style
         (0, 1) if fits_file && fits_model => Style::Unknown,
         (0, 1..) if fits_file => Style::File,
         (_, 1..) if fits_model => Style::Model,
-        (_, 1..) if fits_file && written == least(there()) => Style::File,
         _ => Style::Unknown,
     }
 }
