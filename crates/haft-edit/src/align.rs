@@ -5,7 +5,7 @@ use std::{hash::Hash, ops::Range};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use crate::{
-    lines::is_blank,
+    lines::{is_blank, trim},
     look_alikes::{clusters, is_word},
 };
 
@@ -48,6 +48,35 @@ pub(crate) fn hunks<T: Eq + Hash + Ord>(old: &[T], new: &[T]) -> Vec<Hunk> {
     hunks.push(Hunk { is_equal: true, old: old_end..old.len(), new: new_end..new.len() });
     hunks.retain(|hunk| !hunk.old.is_empty() || !hunk.new.is_empty());
     hunks
+}
+
+/// Compares old and new line by line, without regard to indentation if more lines live on like that.
+pub(crate) fn living_steps(old: &[&str], new: &[&str]) -> Vec<Hunk> {
+    let bare = |lines: &[&str]| -> Vec<String> {
+        lines.iter().map(|line| trim(line).to_owned()).collect()
+    };
+    let living = |hunks: &[Hunk]| -> usize {
+        let lines = hunks.iter().filter(|hunk| hunk.is_equal).flat_map(|hunk| hunk.old.clone());
+        lines.filter(|line| old.get(*line).is_some_and(|line| !line.is_empty())).count()
+    };
+    let (strict, loose) = (hunks(old, new), hunks(&bare(old), &bare(new)));
+    if living(&loose) > living(&strict) { loose } else { strict }
+}
+
+/// Returns for each line the nearest ones before and behind it that are not blank.
+pub(crate) fn neighbours(lines: &[&str]) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut around = vec![(None, None); lines.len()];
+    let mut before = None;
+    for (index, (line, slot)) in lines.iter().zip(&mut around).enumerate() {
+        slot.0 = before;
+        before = if line.is_empty() { before } else { Some(index) };
+    }
+    let mut behind = None;
+    for (index, (line, slot)) in lines.iter().zip(&mut around).enumerate().rev() {
+        slot.1 = behind;
+        behind = if line.is_empty() { behind } else { Some(index) };
+    }
+    around
 }
 
 /// Pairs the lines of a replaced stretch with those that take their stead, in order: one by one if

@@ -28,7 +28,7 @@ pub(crate) fn changes(text: &str, edit: &Edit<'_>, within: &Within) -> Result<Ve
         let lines = walk.lines(&(*start..start + edit.old.len()));
         return Err(Miss::from(Cause::AlreadyApplied { lines }));
     }
-    starts.into_iter().map(|start| change(text, &mut walk, edit, start)).collect()
+    starts.into_iter().map(|start| change(text, &mut walk, edit, within, start)).collect()
 }
 
 /// Returns where the text begins: with `replace_all` without overlap, else every place.
@@ -55,10 +55,16 @@ fn ends_text(text: &str, edit: &Edit<'_>, start: usize) -> bool {
     part(text, start + edit.old.len()..text.len()).trim().is_empty()
 }
 
-fn change(text: &str, walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Result<Change, Miss> {
+fn change(
+    text: &str,
+    walk: &mut Walk<'_>,
+    edit: &Edit<'_>,
+    within: &Within,
+    start: usize,
+) -> Result<Change, Miss> {
     let mut range = start..start + edit.old.len();
     // A line end is never taken apart.
-    if edit.old.starts_with('\n') && part(text, 0..start).ends_with('\r') {
+    if edit.old.starts_with('\n') && part(text, within.range.start..start).ends_with('\r') {
         range.start -= 1;
     }
     // A line is never joined with the next because the new text lacks the last line end.
@@ -86,25 +92,27 @@ fn change(text: &str, walk: &mut Walk<'_>, edit: &Edit<'_>, start: usize) -> Res
 /// only, and the edit is about whole lines.
 pub(crate) fn is_shifted(text: &str, edit: &Edit<'_>, changes: &[Change]) -> bool {
     let [change] = changes else { return false };
-    let lead = line_before(text, change.range.start);
     let is_about_lines = edit.new.is_empty() || edit.new.trim_end().contains('\n');
     is_about_lines
         && edit.old.starts_with(is_blank)
         && !trim(edit.old).is_empty()
-        && !lead.is_empty()
-        && lead.chars().all(is_blank)
-        && (edit.old.contains('\n')
-            || line_behind(text, change.range.start + edit.old.len()).chars().all(is_blank))
+        && lead_before(text, change.range.start).is_some()
+        && (edit.old.contains('\n') || ends_line(text, change.range.start + edit.old.len()))
 }
 
-fn line_before(text: &str, at: usize) -> &str {
+/// Returns the blanks before an offset if nothing else stands before it on its line. Looks at no more
+/// than these, so that many places on one long line take no longer.
+fn lead_before(text: &str, at: usize) -> Option<&str> {
     let before = part(text, 0..at);
-    part(before, before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..at)
+    let rest = before.trim_end_matches(|c| is_blank(c) && c != '\r');
+    let is_line_start = rest.is_empty() || rest.ends_with(['\n', '\r']);
+    is_line_start.then(|| part(before, rest.len()..at)).filter(|lead| !lead.is_empty())
 }
 
-fn line_behind(text: &str, at: usize) -> &str {
-    let rest = part(text, at..text.len());
-    part(rest, 0..rest.find(['\n', '\r']).unwrap_or(rest.len()))
+/// Whether nothing but blanks stands between an offset and the end of its line.
+fn ends_line(text: &str, at: usize) -> bool {
+    let rest = part(text, at..text.len()).trim_start_matches(|c| is_blank(c) && c != '\r');
+    rest.is_empty() || rest.starts_with(['\n', '\r'])
 }
 
 /// Returns the indentation before a place, if something else or several lines take the stead of all
@@ -112,17 +120,16 @@ fn line_behind(text: &str, at: usize) -> &str {
 fn lead<'t>(text: &'t str, edit: &Edit<'_>, start: usize) -> Option<&'t str> {
     let old = edit.old.strip_suffix('\n').unwrap_or(edit.old);
     let old = old.strip_suffix('\r').unwrap_or(old);
-    let is_only_about_blanks = || trim(old) == trim(edit.new.trim_end());
+    let new = trim(edit.new.trim_end());
+    let is_only_about_blanks = || new.is_empty() || trim(old) == new;
     let has_lines = edit.new.trim_end().contains('\n');
     if old.contains(['\n', '\r'])
         || (!has_lines && (!edit.new.starts_with(is_blank) || is_only_about_blanks()))
     {
         return None;
     }
-    let (lead, rest) = (line_before(text, start), line_behind(text, start + old.len()));
-    let is_whole =
-        !lead.is_empty() && !trim(old).is_empty() && lead.chars().chain(rest.chars()).all(is_blank);
-    is_whole.then_some(lead)
+    let is_whole = !trim(old).is_empty() && ends_line(text, start + old.len());
+    lead_before(text, start).filter(|_| is_whole)
 }
 
 /// Gives the new text the line ends of the place, unless the edit is about nothing else, and the

@@ -1,7 +1,7 @@
 //! The text that takes the place of a match: the model's intent in the style of the place.
 
 use crate::{
-    align::{Hunk, hunks, is_version, successors},
+    align::{Hunk, is_version, living_steps, neighbours, successors},
     asked::{Asked, Reading},
     hanging::{Hang, hang},
     indent::Shift,
@@ -71,6 +71,7 @@ fn write(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Result<String, D
         place,
         shift: Shift::learn(text, asked, place),
         learned: Learned::new(text, asked, place),
+        next: next_there(place),
         fates: vec![Fate::Gone; asked.lines.count()],
         written: Vec::new(),
     };
@@ -90,17 +91,15 @@ fn hangs_unsure(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> bool {
         && hang(written, there, &asked.new) == Hang::Unsure
 }
 
-/// Compares old and new line by line, without regard to indentation if more lines live on like that.
-fn living_steps(old: &[&str], new: &[&str]) -> Vec<Hunk> {
-    let bare = |lines: &[&str]| -> Vec<String> {
-        lines.iter().map(|line| trim(line).to_owned()).collect()
-    };
-    let living = |hunks: &[Hunk]| -> usize {
-        let lines = hunks.iter().filter(|hunk| hunk.is_equal).flat_map(|hunk| hunk.old.clone());
-        lines.filter(|line| old.get(*line).is_some_and(|line| !line.is_empty())).count()
-    };
-    let (strict, loose) = (hunks(old, new), hunks(&bare(old), &bare(new)));
-    if living(&loose) > living(&strict) { loose } else { strict }
+/// Returns for each line of the old text the next one that has a counterpart, and that.
+fn next_there(place: &Place) -> Vec<Option<(usize, usize)>> {
+    let mut after = vec![None; place.line_of.len()];
+    let mut next = None;
+    for (index, (line, slot)) in place.line_of.iter().zip(&mut after).enumerate().rev() {
+        *slot = next;
+        next = line.map(|line| (index, line)).or(next);
+    }
+    after
 }
 
 /// Returns how lines end around a place; as a line feed if there are no lines.
@@ -122,6 +121,8 @@ struct Writer<'p, 't> {
     place: &'p Place,
     shift: Shift<'p>,
     learned: Learned,
+    /// For each line of the old text, the next one that has a counterpart, and that.
+    next: Vec<Option<(usize, usize)>>,
     fates: Vec<Fate>,
     written: Vec<Written<'t>>,
 }
@@ -180,10 +181,7 @@ impl Writer<'_, '_> {
     /// Whether every blank line that the file has not, and that lives on, has the same neighbours in
     /// the new text: else it may be one that was put in there.
     fn lone_blanks_stay(&self, old: &[&str], new: &[&str]) -> bool {
-        let neighbours = |lines: &[&str], line: usize| {
-            let is_solid = |index: &usize| lines.get(*index).is_some_and(|line| !line.is_empty());
-            ((0..line).rev().find(is_solid), (line + 1..lines.len()).find(is_solid))
-        };
+        let (around_old, around_new) = (neighbours(old), neighbours(new));
         let version = |line: usize| match self.fate(line) {
             Fate::Kept(version) | Fate::Becomes(version) => Some(version),
             Fate::Gone => None,
@@ -197,9 +195,8 @@ impl Writer<'_, '_> {
             .filter_map(|line| version(line).map(|version| (line, version)))
             .filter(|(_, version)| new.get(*version).is_some_and(|line| line.is_empty()))
             .all(|(line, version)| {
-                let (before, after) = neighbours(old, line);
-                let (new_before, new_after) = neighbours(new, version);
-                is_same(before, new_before) && is_same(after, new_after)
+                let around = around_old.get(line).zip(around_new.get(version));
+                around.is_none_or(|(old, new)| is_same(old.0, new.0) && is_same(old.1, new.1))
             })
     }
 
@@ -265,7 +262,7 @@ impl Writer<'_, '_> {
 
     /// Returns the next line of the old text that has a counterpart, and that.
     fn next_there(&self, line: usize) -> Option<(usize, usize)> {
-        self.place.pairs().find(|(asked, _)| *asked > line)
+        self.next.get(line).copied().flatten()
     }
 
     /// Writes the new side of a hunk, each line over the one that it is a version of.
@@ -285,9 +282,7 @@ impl Writer<'_, '_> {
                 self.turn(line, version)?;
                 next = version + 1;
             }
-            let is_last_version =
-                !(line + 1..hunk.old.end).any(|later| matches!(self.fate(later), Fate::Becomes(_)));
-            if is_last_version && next < hunk.new.end && line + 1 == hunk.old.end {
+            if next < hunk.new.end && line + 1 == hunk.old.end {
                 if !self.blank_lines_after(line).is_empty() {
                     return Err(Doubt::BlankLines);
                 }

@@ -1,5 +1,7 @@
 //! Whose indentation the model's new text has: that of its old text, or the file's.
 
+use std::collections::{BTreeSet, HashMap};
+
 use crate::{
     align::{hunks, successors, words},
     asked::Asked,
@@ -47,7 +49,6 @@ pub(crate) fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style
         (0, 1) if fits_file && fits_model => Style::Unknown,
         (0, 1..) if fits_file => Style::File,
         (_, 1..) if fits_model => Style::Model,
-        (_, 1..) if fits_file && written == least(there()) => Style::File,
         _ => Style::Unknown,
     }
 }
@@ -123,6 +124,7 @@ impl Votes {
     fn count(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) =
             (asked.lines.contents().map(trim).collect(), asked.new.contents().map(trim).collect());
+        let (old_counts, new_counts) = (counts(&old), counts(&new));
         let (mut all, mut sure) = (Self::default(), Self::default());
         for (line, version) in living(&old, &new) {
             let Some((was, is)) = depths_of(text, asked, place, line) else { continue };
@@ -131,10 +133,10 @@ impl Votes {
                 Self { model: usize::from(written == was), file: usize::from(written == is) };
             all.add(vote);
             // A line that is there again may be taken for another.
-            let once = |lines: &[&str], line: usize| {
-                lines.iter().filter(|other| lines.get(line) == Some(other)).count() == 1
+            let once = |counts: &HashMap<&str, usize>, lines: &[&str], line: usize| {
+                lines.get(line).and_then(|line| counts.get(line)) == Some(&1)
             };
-            if once(&old, line) && once(&new, version) {
+            if once(&old_counts, &old, line) && once(&new_counts, &new, version) {
                 sure.add(vote);
             }
         }
@@ -145,6 +147,15 @@ impl Votes {
         self.model += other.model;
         self.file += other.file;
     }
+}
+
+/// Counts how often each line is there.
+fn counts<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
+    let mut counts = HashMap::new();
+    for line in lines {
+        *counts.entry(*line).or_default() += 1;
+    }
+    counts
 }
 
 /// Returns the lines that live on, and those that they become.
@@ -171,12 +182,13 @@ fn living(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
 
 /// Whether two lines share most of their words, signs aside.
 fn says_the_same(was: &str, is: &str) -> bool {
-    let said = |line| words(line).into_iter().filter(|word| word.starts_with(is_word));
-    let size = |line| said(line).map(str::len).sum::<usize>();
-    let shared: usize =
-        said(was).filter(|word| said(is).any(|other| other == *word)).map(str::len).sum();
-    let count = said(was).filter(|word| said(is).any(|other| other == *word)).count();
-    count > 1 && shared * 2 > size(was).min(size(is))
+    let said = |line| -> BTreeSet<&str> {
+        words(line).into_iter().filter(|word| word.starts_with(is_word)).collect()
+    };
+    let size = |words: &BTreeSet<&str>| words.iter().map(|word| word.len()).sum::<usize>();
+    let (was, is) = (said(was), said(is));
+    let shared: BTreeSet<&str> = was.intersection(&is).copied().collect();
+    shared.len() > 1 && size(&shared) * 2 > size(&was).min(size(&is))
 }
 
 /// Returns the indentation of a line in the old text and in the file, where they differ.

@@ -111,12 +111,13 @@ impl Slip {
         written == meant
     }
 
-    /// Whether something was put before or behind the word, or an ending taken from it.
+    /// Whether something was put before or behind the word, or taken from it.
     fn is_another_form(&self) -> bool {
-        let adds = self.meant.is_empty() && (self.at >= self.part.len() || self.at == 0);
-        let takes = matches!(self.meant.as_slice(), [lost] if ENDINGS.contains(lost))
-            && self.written.is_empty()
-            && self.at + 1 == self.part.len();
+        let adds = self.meant.is_empty()
+            && (self.at == 0 || self.at >= self.part.len() || self.written.len() > 1);
+        let is_ending = |lost: &char| ENDINGS.contains(lost) && self.at + 1 == self.part.len();
+        let takes = self.written.is_empty()
+            && (self.at == 0 || self.meant.len() > 1 || self.meant.iter().any(is_ending));
         adds || takes
     }
 

@@ -135,3 +135,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn edits_of_large_blocks_and_of_many_places_take_no_time() {
+    let plan = |text: &str, old: &str, new: &str, replace_all: bool| {
+        let begun = std::time::Instant::now();
+        let planned = haft_edit::plan(text, &[haft_edit::Edit { old, new, replace_all }]);
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        planned.map(|changes| changes.len())
+    };
+    let block = |indent: &str, word: &str| -> String {
+        (0..20_000).map(|line| format!("{indent}call({line}, {word}, {});\n", line % 7)).collect()
+    };
+    assert_eq!(plan(&block("    ", "one"), &block("", "one"), &block("", "two"), false), Ok(1));
+    let gap = "\n".repeat(50_000);
+    let apart = |end: &str| format!("first line{gap}{end}");
+    assert_eq!(
+        plan("first line\nlast line\n", &apart("last line"), &apart("new line"), false),
+        Ok(1)
+    );
+    let long = "word ".repeat(100_000);
+    assert_eq!(plan(&long, "word", "a\nb", true), Ok(100_000));
+    let (there, old, new) =
+        (format!("  {long}end\n"), format!("{long} end"), format!("{long} new"));
+    assert_eq!(plan(&there, &old, &new, false), Ok(1));
+}

@@ -66,7 +66,8 @@ proptest! {
         // Lines that take the stead of an indented one are indented as it is.
         let before = text[..start].rsplit('\n').next().unwrap();
         let hangs = !before.is_empty() && before.chars().all(|c| c == ' ');
-        prop_assume!(!hangs || (!new.is_empty() && !new.trim_end().contains('\n')));
+        let is_about_lines = new.is_empty() || new.trim_end().contains('\n') || new.starts_with(' ');
+        prop_assume!(!hangs || !is_about_lines);
         let edit = Edit { old, new: &new, replace_all: false };
         match (naive(&text, old, &new), plan(&text, &[edit])) {
             (Some(expected), Ok(changes)) => {
