@@ -7,6 +7,19 @@
 
 use std::{hint::black_box, time::Instant};
 
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "the corpus is a test's, which stops at what it did not expect"
+)]
+#[path = "../tests/it/corpus/mod.rs"]
+mod corpus;
+
 use haft_edit::{Edit, Within, apply, locate, plan};
 
 struct Row {
@@ -27,6 +40,7 @@ fn main() {
     rows.push(repetition());
     rows.extend(every_place());
     rows.push(absent());
+    rows.extend(of_corpus());
     println!("{:52} {:>12} {:>12}", "what", "figure", "bound");
     for row in &rows {
         println!(
@@ -37,6 +51,41 @@ fn main() {
     if check && rows.iter().any(|row| row.figure > row.bound) {
         std::process::exit(1);
     }
+}
+
+/// An edit of the corpus, every class in turn: how long one takes, and how many of them land as meant.
+fn of_corpus() -> [Row; 2] {
+    let (classes, sources) = (corpus::classes(), corpus::sources::sources());
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed = now.map_or(0, |now| now.as_nanos() as u64);
+    let mut random = corpus::random::Random::new(seed);
+    let cases: Vec<corpus::Case> = (classes.iter().cycle().take(3_000))
+        .filter_map(|(class, make)| corpus::case(&mut random, &sources, class, *make))
+        .collect();
+    let (mut failed, start) = (0, Instant::now());
+    for case in &cases {
+        let edits: Vec<Edit<'_>> = (case.edits.iter())
+            .map(|one| Edit { old: &one.old, new: &one.new, replace_all: one.replace_all })
+            .collect();
+        let right = match (plan(&case.text, &edits), &case.truth) {
+            (Ok(changes), corpus::Truth::Becomes(text)) => apply(&case.text, &changes) == *text,
+            (planned, corpus::Truth::Refused) => planned.is_err(),
+            (Err(_), corpus::Truth::Becomes(_)) => false,
+        };
+        failed += usize::from(!right);
+    }
+    let count = cases.len() as f64;
+    let figure = start.elapsed().as_secs_f64() * 1000.0 / count;
+    let percent = failed as f64 * 100.0 / count;
+    [
+        Row { what: "an edit of the corpus, on average", figure, unit: "ms", bound: 5.0 },
+        Row {
+            what: "edits of the corpus that do not land",
+            figure: percent,
+            unit: "%",
+            bound: 2.0,
+        },
+    ]
 }
 
 /// Returns the best of several runs, in milliseconds.

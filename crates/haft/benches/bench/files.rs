@@ -33,7 +33,8 @@ fn reading(dir: &Path) -> Row {
     fs_err::write(&path, &text).expect("written");
     let threads =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
-    let toolset = threads.block_on(toolset(dir));
+    // What the store takes has rows of its own.
+    let toolset = threads.block_on(toolset_on(dir, None));
     let session = SessionId::fresh();
     let mut offset = 0;
     let figure = median(41, 20, || {
@@ -53,20 +54,27 @@ fn reading(dir: &Path) -> Row {
 
 /// The tools in a folder, with everything allowed, a store and a journal.
 pub(crate) async fn toolset(dir: &Path) -> Toolset {
+    let state = dir.join("state");
+    let store = SqliteStore::open(&state, haft_store::Options::default()).expect("a store");
+    toolset_on(dir, Some(Arc::new(store))).await
+}
+
+async fn toolset_on(dir: &Path, store: Option<Arc<SqliteStore>>) -> Toolset {
     let mut registry = Registry::new();
     haft_tools::register(&mut registry);
     let rules = Layer::new(LayerKind::User, "bench").rule("*", "*", Action::Allow);
     let state = dir.join("state");
     let workspace = Workspace::open(dir, None).expect("a workspace");
     let journal = Journal::of(workspace.root(), &state, journal::Options::default());
-    let store = SqliteStore::open(&state, haft_store::Options::default()).expect("a store");
-    let runtime = Runtime::builder("/bench")
+    let mut runtime = Runtime::builder("/bench")
         .registry(registry)
         .policy(Policy::new(vec![rules]))
         .share(Arc::new(workspace))
-        .share(Arc::new(journal))
-        .store(Arc::new(store))
-        .build();
+        .share(Arc::new(journal));
+    if let Some(store) = store {
+        runtime = runtime.store(store);
+    }
+    let runtime = runtime.build();
     runtime.toolset(&Audience::of(AgentId::parse("bench").expect("an id"))).await
 }
 
