@@ -8,7 +8,7 @@ use haft_shell::{Setting, analyse};
 fn main() {
     for script in std::env::args().skip(1) {
         let setting = Setting {
-            cwd: Path::new("/work"),
+            cwd: Path::new("/project"),
             home: Some(Path::new("/home/user")),
             variables: &[],
         };

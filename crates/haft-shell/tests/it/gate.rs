@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use haft_runtime::permission::{Action, Effect, EffectKind, Layer, LayerKind, Pattern, Policy};
 use haft_shell::{Action as Shell, Analysis, Extent, Place, Run, Setting, Standing, analyse};
 
-pub(crate) const ROOT: &str = "/work";
+pub(crate) const ROOT: &str = "/project";
 
 /// What becomes of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +111,7 @@ fn on_place(policy: &Policy, kind: EffectKind, place: &Place) -> Vec<(Action, St
     if let Extent::Matching(pattern) = &place.extent {
         // The files that are there, in place of a real folder.
         let pattern = Pattern::new(pattern);
-        let files = ["/work/.env", "/work/f.txt", "/work/envlink"];
+        let files = ["/project/.env", "/project/f.txt", "/project/envlink"];
         let found = files.into_iter().filter(|file| pattern.matches(file));
         paths.extend(found.map(|file| canonical(Path::new(file))));
     }
@@ -138,8 +138,8 @@ fn canonical(path: &Path) -> PathBuf {
             other => place.push(other),
         }
         match place.to_str() {
-            Some("/work/out_dir") => place = PathBuf::from("/outside"),
-            Some("/work/envlink") => place = PathBuf::from("/work/.env"),
+            Some("/project/out_dir") => place = PathBuf::from("/outside"),
+            Some("/project/envlink") => place = PathBuf::from("/project/.env"),
             _ => {}
         }
     }
