@@ -172,8 +172,10 @@ async fn sockets_of_the_file_system_can_be_allowed() {
     let (_guard, work) = folder();
     let listener = std::os::unix::net::UnixListener::bind(work.join("socket")).unwrap();
     let program = std::env::current_exe().unwrap();
-    let mut probe =
-        command("", &work, |confinement| confinement.unix_sockets = UnixSockets::Allowed);
+    let mut probe = command("", &work, |confinement| {
+        confinement.unix_sockets = UnixSockets::Allowed;
+        confinement.visible.push(crate::world::built());
+    });
     probe.program = program;
     let name = "escape::calls::a_call";
     probe.args =
@@ -202,7 +204,8 @@ async fn limits_hold() {
 async fn without_namespaces_the_rest_still_holds_and_says_so() {
     let Some(_) = full("without_namespaces").await else { return };
     let (_guard, work) = folder();
-    let mut command = command("", &work, |_| ());
+    let mut command =
+        command("", &work, |confinement| confinement.visible.push(crate::world::built()));
     command.program = std::env::current_exe().unwrap();
     command.args = rooms::ARGS.map(Into::into).into();
     command.env.push((rooms::PART.into(), format!("degraded {}", work.display()).into()));

@@ -27,6 +27,12 @@ pub(crate) fn capture() -> Capture {
     Capture::new(AtHand { head: 64 * 1024, tail: 64 * 1024 })
 }
 
+/// Where this program and the keeper were built: a checkout below /tmp would be out of sight inside.
+pub(crate) fn built() -> std::path::PathBuf {
+    let program = std::env::current_exe().unwrap();
+    program.ancestors().nth(2).unwrap().to_owned()
+}
+
 /// How a command ended, and all it said.
 pub(crate) struct Done {
     pub(crate) ended: Ended,

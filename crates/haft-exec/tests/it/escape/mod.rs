@@ -99,7 +99,7 @@ fn confinement(outside: &Outside) -> Confinement {
         ],
         hidden: outside.hidden(),
         // Also where it lies below /tmp, which is private: there must be something to harm.
-        visible: vec![outside.at("")],
+        visible: vec![outside.at(""), crate::world::built()],
         demand: Demand::Everything,
         ..Confinement::workspace([work])
     }
