@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
 
-use crate::{Tier, asked::Reading};
+use crate::{Tier, asked::Reading, lines::trim_end};
 
 /// Which escapes are taken for what they stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +18,19 @@ pub(crate) fn readings(reading: &Reading<'_>) -> Vec<Reading<'static>> {
         return Vec::new();
     }
     let mut readings: Vec<Reading<'static>> = Vec::new();
+    let mut doubtful = Vec::new();
     for style in [Style::All, Style::Quotes, Style::Breaks] {
         let old = unescaped(&reading.old, |kind| meaning(kind, style));
-        if old == reading.old || readings.iter().any(|known| known.old == old) {
+        if old == reading.old
+            || readings.iter().any(|known| known.old == old)
+            || doubtful.contains(&old)
+        {
             continue;
         }
-        let Some(new) = style.undone(&reading.old, &reading.new) else { continue };
+        let Some(new) = style.undone(&reading.old, &reading.new) else {
+            doubtful.push(old);
+            continue;
+        };
         readings.push(Reading { old: old.into(), new: Cow::Owned(new), tier: Some(Tier::Escapes) });
     }
     readings
@@ -55,12 +62,23 @@ impl Style {
             unescaped(new, |kind| undone.contains(&kind).then(|| meaning(kind, self)).flatten());
         // The right one is the one that leaves more of the old text alone.
         let there = unescaped(old, |kind| meaning(kind, self));
+        let is_unlikely = || {
+            differs('"')
+                || undone.iter().all(|kind| !was.escaped.contains(kind))
+                || breaks_in_quotes(new)
+                || (ends_in_blanks(&plain) && !ends_in_blanks(&there))
+        };
         match in_common(&there, new).cmp(&in_common(&there, &plain)) {
             Ordering::Greater => Some(new.to_owned()),
-            Ordering::Equal if plain != new && (differs('"') || breaks_in_quotes(new)) => None,
+            Ordering::Equal if plain != new && is_unlikely() => None,
             _ => Some(plain),
         }
     }
+}
+
+/// Whether a line has blanks at its end.
+fn ends_in_blanks(text: &str) -> bool {
+    text.lines().any(|line| trim_end(line).len() < line.len())
 }
 
 /// Whether a line end or a tab is written out between quotes, where code has it like that.

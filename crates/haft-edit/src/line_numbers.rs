@@ -1,5 +1,7 @@
 //! Text that was copied together with the line numbers that it was shown with.
 
+use std::collections::HashSet;
+
 use crate::{
     Tier,
     asked::Reading,
@@ -35,9 +37,16 @@ pub(crate) fn reading(reading: &Reading<'_>, file: &Lines<'_>) -> Option<Reading
         return None;
     }
     let most = last.number + new.count() + 1;
-    let is_ours = |line: &Numbered<'_>| {
+    let is_near = |line: &Numbered<'_>| {
         line.mark == first.mark && (first.number..=most).contains(&line.number)
     };
+    // A line of the old text that is there again without its number: the new text has none.
+    let texts: HashSet<&str> = numbered.iter().map(|line| trim(line.rest)).collect();
+    let is_bare = new.contents().any(|content| {
+        let is_line = !trim(content).is_empty() && texts.contains(trim(content));
+        is_line && self::numbered(content).filter(is_near).is_none()
+    });
+    let is_ours = |line: &Numbered<'_>| is_near(line) && !is_bare;
     let in_new = new.contents().filter_map(|content| self::numbered(content).filter(is_ours));
     let mut texts =
         numbered.iter().copied().chain(in_new).filter(|line| !trim(line.rest).is_empty());
@@ -51,7 +60,7 @@ pub(crate) fn reading(reading: &Reading<'_>, file: &Lines<'_>) -> Option<Reading
             if is_spaced { line.rest.strip_prefix(' ').unwrap_or(line.rest) } else { line.rest };
         rest.to_owned()
     };
-    let strip = |lines: &Lines<'_>| {
+    let strip = |lines: &Lines<'_>, is_ours: &dyn Fn(&Numbered<'_>) -> bool| {
         let mut stripped = String::with_capacity(lines.text().len());
         for (index, content) in lines.contents().enumerate() {
             match self::numbered(content).filter(is_ours) {
@@ -62,7 +71,7 @@ pub(crate) fn reading(reading: &Reading<'_>, file: &Lines<'_>) -> Option<Reading
         }
         stripped
     };
-    let (old, new) = (strip(&old), strip(&new));
+    let (old, new) = (strip(&old, &is_near), strip(&new, &is_ours));
     Some(Reading { old: old.into(), new: new.into(), tier: Some(Tier::LineNumbers) })
 }
 

@@ -65,6 +65,13 @@ fn mixed(_: &mut Random, draft: &mut Draft) -> Option<()> {
 fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
     let changed: Vec<usize> =
         (0..draft.span.len()).filter(|index| !draft.is_kept(*index)).collect();
+    // Of two lines that are the same, nobody sees which one goes.
+    let same = |index: &usize| {
+        draft.span.iter().filter(|line| line.trim() == draft.span[*index].trim()).count() > 1
+    };
+    if changed.iter().any(same) {
+        return None;
+    }
     for (index, line) in draft.span.iter_mut().enumerate() {
         if !changed.contains(&index) {
             line.push_str("   ");
