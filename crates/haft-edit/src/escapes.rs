@@ -68,8 +68,8 @@ impl Style {
                 || breaks_in_quotes(new)
                 || (ends_in_blanks(&plain) && !ends_in_blanks(&there))
         };
-        match in_common(&there, new).cmp(&in_common(&there, &plain)) {
-            Ordering::Greater => Some(new.to_owned()),
+        match put_in(&there, new).cmp(&put_in(&there, &plain)) {
+            Ordering::Less => Some(new.to_owned()),
             Ordering::Equal if plain != new && is_unlikely() => None,
             _ => Some(plain),
         }
@@ -101,12 +101,12 @@ fn breaks_in_quotes(text: &str) -> bool {
     })
 }
 
-/// Returns how many bytes two texts share at both ends.
-fn in_common(one: &str, other: &str) -> usize {
-    let head = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    let most = one.len().min(other.len()) - head;
-    let tails = one.bytes().rev().zip(other.bytes().rev());
-    head + tails.take(most).take_while(|(a, b)| a == b).count()
+/// Returns how many bytes of a new text are neither at the start nor at the end of the old one.
+fn put_in(old: &str, new: &str) -> usize {
+    let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tails = old.bytes().rev().zip(new.bytes().rev()).take(most);
+    new.len() - head - tails.take_while(|(a, b)| a == b).count()
 }
 
 /// Which kinds of characters that can be escaped a text has, by the letter of the escape.

@@ -40,13 +40,8 @@ pub(crate) fn reading(reading: &Reading<'_>, file: &Lines<'_>) -> Option<Reading
     let is_near = |line: &Numbered<'_>| {
         line.mark == first.mark && (first.number..=most).contains(&line.number)
     };
-    // A line of the old text that is there again without its number: the new text has none.
-    let texts: HashSet<&str> = numbered.iter().map(|line| trim(line.rest)).collect();
-    let is_bare = new.contents().any(|content| {
-        let is_line = !trim(content).is_empty() && texts.contains(trim(content));
-        is_line && self::numbered(content).filter(is_near).is_none()
-    });
-    let is_ours = |line: &Numbered<'_>| is_near(line) && !is_bare;
+    let is_numbered = is_numbered(&numbered, &new, is_near);
+    let is_ours = |line: &Numbered<'_>| is_near(line) && is_numbered;
     let in_new = new.contents().filter_map(|content| self::numbered(content).filter(is_ours));
     let mut texts =
         numbered.iter().copied().chain(in_new).filter(|line| !trim(line.rest).is_empty());
@@ -73,6 +68,23 @@ pub(crate) fn reading(reading: &Reading<'_>, file: &Lines<'_>) -> Option<Reading
     };
     let (old, new) = (strip(&old, &is_near), strip(&new, &is_ours));
     Some(Reading { old: old.into(), new: new.into(), tier: Some(Tier::LineNumbers) })
+}
+
+/// Whether the new text has line numbers too: most lines have, or one that lives on, and none lives on
+/// without.
+fn is_numbered(
+    old: &[Numbered<'_>],
+    new: &Lines<'_>,
+    is_near: impl Fn(&Numbered<'_>) -> bool,
+) -> bool {
+    let texts: HashSet<&str> = old.iter().map(|line| trim(line.rest)).collect();
+    let solid = || new.contents().filter(|content| !trim(content).is_empty());
+    let with = || solid().filter_map(numbered).filter(&is_near);
+    let without =
+        || solid().filter(|content| !numbered(content).is_some_and(|line| is_near(&line)));
+    let is_most = with().count() >= without().count();
+    (is_most || with().any(|line| texts.contains(trim(line.rest))))
+        && !without().any(|content| texts.contains(trim(content)))
 }
 
 /// With one line, a colon after a number may well be part of the text, unless the new text has it too.

@@ -128,13 +128,18 @@ fn examine(
         starts_within: start.is_some(),
         tier: Tier::Blanks,
     };
-    if start.is_none() && is_fragment(text, asked, &place, first_line) {
+    let is_bare = start.is_none() && is_fragment(text, asked, &place, first_line);
+    if is_bare {
         place.starts_within = true;
         place.range.start += indent(text.content(first_line)).len();
     }
     cover_blank_lines(text, asked, &mut place);
     let inside = within.range.start <= place.range.start && place.range.end <= within.range.end;
     place.tier = tier(text, asked, &place);
+    if is_bare && asked.kept.len() == 1 {
+        // How the new text is read must not settle which of two places is meant.
+        place.tier = place.tier.max(Tier::Indentation);
+    }
     inside.then_some(place)
 }
 

@@ -215,6 +215,9 @@ fn bare_first(random: &mut Random, draft: &mut Draft) -> Option<()> {
 }
 
 fn inner_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {
+    if draft.span.iter().any(|line| line.trim_end() != line) {
+        return None;
+    }
     draft.distort(|line| {
         let body = line.trim_start();
         indent(line).to_owned() + &body.replacen(' ', "  ", 1)

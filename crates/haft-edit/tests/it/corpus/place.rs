@@ -103,6 +103,14 @@ fn no_break(_: &mut Random, draft: &mut Draft) -> Option<()> {
 fn decomposed(_: &mut Random, draft: &mut Draft) -> Option<()> {
     // Both spell a letter with an accent, each in its own way.
     let kept: Vec<usize> = (0..draft.span.len()).filter(|index| draft.is_kept(*index)).collect();
+    // A new line that says the same as one that stays would be spelled like that.
+    let is_again = |line: &NewLine| match line {
+        NewLine::Kept(_) => false,
+        NewLine::Changed(_, text) | NewLine::Fresh(text) => draft.span.contains(text),
+    };
+    if draft.new.iter().any(is_again) {
+        return None;
+    }
     for index in kept {
         let line = draft.span[index].clone();
         if draft.span.iter().filter(|other| **other == line).count() > 1 {
