@@ -89,6 +89,7 @@ impl Outside {
             ("O".into(), path("out")),
             ("W".into(), path("work")),
             ("TOP".into(), path("")),
+            ("BUILT".into(), crate::world::built().into_os_string()),
             ("SECRETS".into(), path("secrets")),
             ("SECRET_FILE".into(), path("secret-file")),
             ("STATE".into(), path("state")),

@@ -238,6 +238,6 @@ pub(super) const ALL: &[(&str, &str)] = &[
     ),
     (
         "shared memory",
-        "ls -A /dev/shm /tmp /var/tmp | grep -v -e ^/ -e '^$' -e \"^$(echo $TOP | cut -d/ -f3)$\" && echo ESCAPED; ipcs -m | grep 0x && echo ESCAPED",
+        "ls -A /dev/shm /tmp /var/tmp | grep -v -e ^/ -e '^$' -e \"^$(echo $TOP | cut -d/ -f3)$\" -e \"^$(echo $BUILT | cut -d/ -f3)$\" && echo ESCAPED; ipcs -m | grep 0x && echo ESCAPED",
     ),
 ];
