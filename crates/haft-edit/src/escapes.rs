@@ -1,6 +1,6 @@
 //! Text that came with its escapes written out, as when JSON was escaped twice.
 
-use std::{borrow::Cow, cmp::Ordering, collections::BTreeSet};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use crate::{Tier, asked::Reading, lines::trim_end};
 
@@ -68,11 +68,12 @@ impl Style {
                 || breaks_in_quotes(new)
                 || (ends_in_blanks(&plain) && !ends_in_blanks(&there))
         };
-        match put_in(&there, new).cmp(&put_in(&there, &plain)) {
-            Ordering::Less => Some(new.to_owned()),
-            Ordering::Equal if plain != new && is_unlikely() => None,
-            _ => Some(plain),
+        let (raw, undone) = (Kept::of(&there, new), Kept::of(&there, &plain));
+        if raw.put_in < undone.put_in {
+            return Some(new.to_owned());
         }
+        let is_sure = plain == new || undone.kept > raw.kept || !is_unlikely();
+        is_sure.then_some(plain)
     }
 }
 
@@ -101,12 +102,20 @@ fn breaks_in_quotes(text: &str) -> bool {
     })
 }
 
-/// Returns how many bytes of a new text are neither at the start nor at the end of the old one.
-fn put_in(old: &str, new: &str) -> usize {
-    let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - head;
-    let tails = old.bytes().rev().zip(new.bytes().rev()).take(most);
-    new.len() - head - tails.take_while(|(a, b)| a == b).count()
+/// How many bytes of a new text are at the start or at the end of the old one, and how many are not.
+struct Kept {
+    kept: usize,
+    put_in: usize,
+}
+
+impl Kept {
+    fn of(old: &str, new: &str) -> Self {
+        let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+        let most = old.len().min(new.len()) - head;
+        let tails = old.bytes().rev().zip(new.bytes().rev()).take(most);
+        let kept = head + tails.take_while(|(a, b)| a == b).count();
+        Self { kept, put_in: new.len() - kept }
+    }
 }
 
 /// Which kinds of characters that can be escaped a text has, by the letter of the escape.

@@ -1,6 +1,9 @@
 //! What a match teaches about the characters that the model writes.
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
 
@@ -45,7 +48,8 @@ impl Learned {
             && widths.all(|width| width != Ordering::Less);
         let is_fancy = |character: &char| !character.is_ascii() && plain(*character).is_some();
         let amiss: Vec<char> = pairs()
-            .flat_map(|(old, there)| old.chars().filter(|c| is_fancy(c) && !there.contains(*c)))
+            .filter(|(old, _)| !old.is_ascii())
+            .flat_map(|(old, there)| surplus(old, there).filter(is_fancy))
             .collect();
         if !amiss.is_empty() {
             let known = text.text().chars().filter(|c| is_fancy(c) && !amiss.contains(c));
@@ -93,6 +97,18 @@ impl Learned {
     pub(crate) fn fresh(&self, new: &str) -> String {
         self.characters(self.trimmed(new))
     }
+}
+
+/// Returns the characters that a line has more often than another.
+fn surplus(line: &str, other: &str) -> impl Iterator<Item = char> {
+    let mut counts: BTreeMap<char, isize> = BTreeMap::new();
+    for character in line.chars().filter(|c| !c.is_ascii()) {
+        *counts.entry(character).or_default() += 1;
+    }
+    for character in other.chars().filter(|c| !c.is_ascii()) {
+        *counts.entry(character).or_default() -= 1;
+    }
+    counts.into_iter().filter(|(_, count)| *count > 0).map(|(character, _)| character)
 }
 
 /// Makes one blank of two; more than two are a column.

@@ -306,7 +306,8 @@ fn blank_left_out(random: &mut Random, work: &Work, written: &mut Written) -> Op
     };
     let mut new = written.new.windows(3).enumerate().filter(|(_, lines)| around(lines));
     let at = new.next()?.0 + 1;
-    if new.next().is_some() {
+    let is_once = stretch.windows(3).filter(|lines| around(lines)).count() == 1;
+    if new.next().is_some() || !is_once {
         return None;
     }
     written.old.remove(old);
