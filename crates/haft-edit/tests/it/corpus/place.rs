@@ -59,7 +59,9 @@ fn mixed(_: &mut Random, draft: &mut Draft) -> Option<()> {
     // Which of several ends a new line takes is a matter of taste.
     let is_settled = draft.new.len() == draft.span.len()
         && draft.new.iter().all(|line| !matches!(line, NewLine::Fresh(_)));
-    is_settled.then_some(())
+    // Of lines that are the same, nobody sees which one was changed.
+    let is_once = |line: &String| draft.span.iter().filter(|other| *other == line).count() == 1;
+    (is_settled && draft.span.iter().all(is_once)).then_some(())
 }
 
 fn trailing_blanks(_: &mut Random, draft: &mut Draft) -> Option<()> {

@@ -199,7 +199,13 @@ fn other_word(
     let at = random.below(draft.old_text.len());
     let (word, other) = choose(random, source, &draft.old_text[at])?;
     let line = draft.old_text[at].clone();
-    let off = line.replacen(&word, &other, 1);
+    // A part of a word would be a slip of the pen.
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_whole = |at: &usize| {
+        !line[..*at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
+    };
+    let start = line.match_indices(&word).map(|(start, _)| start).find(is_whole)?;
+    let off = format!("{}{other}{}", &line[..start], &line[start + word.len()..]);
     draft.old_text[at].clone_from(&off);
     for text in draft.new_text.iter_mut().filter(|text| **text == line) {
         text.clone_from(&off);
