@@ -39,14 +39,14 @@ pub(crate) fn style(text: &Lines<'_>, asked: &Asked<'_>, place: &Place) -> Style
     let fits_model = is_as_deep && is_natural(new(), old(), model_step);
     let fits_file = written >= least(there()) && is_natural(new(), there(), file_step);
     let Votes { model, file } = Votes::count(text, asked, place);
+    let is_at_home = fits_file && written == least(there());
+    let by_edges = by_edges(text, asked, place, (is_as_deep, is_at_home), fits_file);
     match (model, file) {
-        (0, 0) => {
-            let as_deep = (is_as_deep, fits_file && written == least(there()));
-            by_edges(text, asked, place, as_deep, fits_file)
-        }
-        (1, 0) if !is_as_deep && fits_file && written == least(there()) => Style::Unknown,
+        (0, 0) => by_edges,
+        // One line may be like another by chance.
+        (1, 0) if !is_as_deep && is_at_home => Style::Unknown,
+        (0, 1) if fits_file && (fits_model || by_edges != Style::File) => Style::Unknown,
         (_, 0) => Style::Model,
-        (0, 1) if fits_file && fits_model => Style::Unknown,
         (0, 1..) if fits_file => Style::File,
         (_, 1..) if fits_model => Style::Model,
         _ => Style::Unknown,
