@@ -12,6 +12,7 @@ mod bash;
 mod batch;
 mod edit;
 mod every_tool;
+mod foretold;
 mod glob;
 mod grep;
 mod hazards;
@@ -20,6 +21,8 @@ mod job;
 mod list;
 mod question;
 mod read;
+#[path = "../../../haft-shell/tests/it/scripts.rs"]
+mod scripts;
 mod sequences;
 mod tidy;
 mod todoread;
