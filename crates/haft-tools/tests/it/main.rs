@@ -7,6 +7,7 @@
     reason = "a test that cannot go on should stop, and say what it skipped"
 )]
 
+mod against_bash;
 mod apply_patch;
 mod bash;
 mod batch;
