@@ -12,6 +12,7 @@ mod apply_patch;
 mod bash;
 mod batch;
 mod edit;
+mod endurance;
 mod every_tool;
 mod foretold;
 mod glob;

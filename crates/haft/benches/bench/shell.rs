@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use haft_exec::Keeper;
 use haft_runtime::permission::{Action, Layer, LayerKind, Policy};
 use haft_runtime::{
-    AgentId, Audience, Call, CancellationToken, Registry, Runtime, SessionId, Toolset,
+    AgentId, Audience, Call, CancellationToken, Output, Registry, Runtime, SessionId, Toolset,
 };
 use haft_store::{Options, SqliteStore};
 use haft_tools::{CommandSettings, Commands, SandboxMode};
@@ -16,10 +16,13 @@ use haft_workspace::Workspace;
 use haft_workspace::journal::Journal;
 use serde_json::json;
 
-use crate::measure::Row;
+use crate::measure::{Row, medians};
 
 /// Rounds of each figure; all take turns, so that what else the machine does meets every one.
 const ROUNDS: usize = 400;
+
+/// Bytes of a long output.
+const FLOOD: u64 = 1_000_000_000;
 
 pub(crate) fn rows() -> Vec<Row> {
     let shell = haft_exec::shell(None);
@@ -54,7 +57,33 @@ pub(crate) fn rows() -> Vec<Row> {
             floor: Duration::from_millis(12),
             bound: 1.0,
         },
+        flood(),
     ]
+}
+
+/// A gigabyte of output: counted, its ends kept at hand, and all of it in a file of the store.
+fn flood() -> Row {
+    let mut pipeline = Pipeline::new(SandboxMode::Off);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("file");
+    let said = format!("head -c {FLOOD} /dev/zero");
+    let piped = format!("{said} | cat > {}", file.display());
+    let (ours, bare) = medians(
+        5,
+        || {
+            let output = pipeline.run(json!({ "command": &said, "timeout": 600_000 }));
+            let kept = output.metadata["output_path"].as_str().expect("a kept output").to_owned();
+            assert_eq!(fs_err::metadata(&kept).expect("a file").len(), FLOOD);
+            fs_err::remove_file(kept).expect("removed");
+        },
+        || {
+            let done = Command::new("bash").args(["-c", &piped]).status().expect("bash");
+            assert!(done.success());
+            fs_err::remove_file(&file).expect("removed");
+        },
+    );
+    let name = "1 GB of output through the pipeline, beside a pipe to a file";
+    Row { name, figure: ours, floor: bare, bound: 1.0 / 0.7 }
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
@@ -83,10 +112,13 @@ impl Pipeline {
 
     fn call(&mut self) {
         self.count += 1;
-        let args = json!({ "command": "true", "description": self.count.to_string() });
+        self.run(json!({ "command": "true", "description": self.count.to_string() }));
+    }
+
+    fn run(&self, args: serde_json::Value) -> Output {
         let call = Call::new(self.session.clone(), "bash", args);
         let settled = self.threads.block_on(self.toolset.execute(call, CancellationToken::new()));
-        assert!(settled.result.is_ok(), "{:?}", settled.result);
+        settled.result.expect("a command that ends")
     }
 }
 
@@ -103,7 +135,8 @@ async fn toolset(dir: &Path, mode: SandboxMode) -> Toolset {
     settings.sandbox = mode;
     settings.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
     let commands = Commands::new(Keeper::new(env!("CARGO_BIN_EXE_haft")), settings);
-    let store = SqliteStore::open(&dir.join("state"), Options::default()).expect("a store");
+    let options = Options { keep_bytes: 2 * FLOOD, ..Options::default() };
+    let store = SqliteStore::open(&dir.join("state"), options).expect("a store");
     let runtime = Runtime::builder("/bench")
         .registry(registry)
         .share(Arc::new(Workspace::open(&root, None).expect("a workspace")))
