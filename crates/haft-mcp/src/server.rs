@@ -1,0 +1,1 @@
+//! haft's tools for any agent that speaks MCP, on stdio and over HTTP.
