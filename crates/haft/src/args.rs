@@ -69,6 +69,9 @@ pub(crate) enum Command {
         /// Its arguments as JSON, or `-` to read them from standard input
         #[arg(default_value = "{}", value_name = "JSON|-")]
         args: String,
+        /// Who is asked for permission: the person at the terminal, or whoever answers with `haft approve`
+        #[arg(long, value_name = "WHO", default_value = "terminal")]
+        asks: Asks,
     },
     /// Show what is offered to a model, and what is not and why
     Tools,
@@ -86,6 +89,11 @@ pub(crate) enum Command {
     /// Explain and check the rules
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Asks that wait for an answer, and answering them
+    Approve {
+        #[command(subcommand)]
+        command: Option<ApproveCommand>,
+    },
     /// Standing answers: what was allowed with "always"
     Grants {
         #[command(subcommand)]
@@ -171,6 +179,55 @@ pub(crate) enum PolicyCommand {
         /// Calls to judge: a file of JSON lines with `tool` and `args` [default: the session's, or the project's]
         #[arg(long, value_name = "LOG")]
         replay: Option<PathBuf>,
+    },
+}
+
+/// Who answers the asks of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Asks {
+    /// The person at the terminal, if there is one
+    Terminal,
+    /// Whoever answers with `haft approve`; the call waits
+    Queue,
+}
+
+/// `haft approve …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApproveCommand {
+    /// List what waits
+    List {
+        /// What waits in every project
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one with everything that helps to decide
+    Show {
+        /// Its id, or the end of it
+        id: String,
+    },
+    /// Say yes
+    Allow {
+        /// Their ids, or the ends of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// From now on, for exactly what `show` says under "always"
+        #[arg(long)]
+        always: bool,
+    },
+    /// Say no
+    Reject {
+        /// Their ids, or the ends of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// What the model is told
+        #[arg(long, value_name = "WORDS")]
+        because: Option<String>,
+    },
+    /// Stay, and be asked at this terminal as asks come
+    Watch {
+        /// Those of every project
+        #[arg(long)]
+        all: bool,
     },
 }
 

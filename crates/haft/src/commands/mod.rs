@@ -11,6 +11,7 @@ use crate::print::Printer;
 use haft_runtime::plain;
 use haft_workspace::journal::Way;
 
+mod approve;
 mod call;
 mod completions;
 mod config;
@@ -45,8 +46,8 @@ pub(crate) async fn run(
         anyhow::Ok(haft)
     };
     match command {
-        Command::Call { tool, args } => {
-            call::run(&open(environment, common)?, printer, tool, args).await
+        Command::Call { tool, args, asks } => {
+            call::run(&open(environment, common)?, printer, tool, args, asks).await
         }
         Command::Tools => tools::run(&open(environment, common)?, printer).await,
         Command::Schema { format, strict, tools } => {
@@ -54,6 +55,9 @@ pub(crate) async fn run(
         }
         Command::Policy(command) => {
             policy::run(&open(environment, common)?, printer, command).await
+        }
+        Command::Approve { command } => {
+            approve::run(&open(environment, common)?, printer, command).await
         }
         Command::Grants { command } => grants::run(&open(environment, common)?, printer, command),
         Command::Sessions { command } => {
