@@ -147,6 +147,9 @@ pub(crate) struct McpArgs {
     /// Who answers asks: auto, host, elicit, queue, deny or allow
     #[arg(long, value_name = "MODE", default_value = "auto", long_help = ASKS_HELP)]
     pub(crate) asks: AskMode,
+    /// How many seconds an ask waits for `haft approve`; most hosts give up on a call after 60
+    #[arg(long, value_name = "SECONDS", default_value_t = 50)]
+    pub(crate) patience: u64,
     /// Give results as structured content too; most hosts then show the model nothing else
     #[arg(long)]
     pub(crate) structured: bool,

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::time::Duration;
 
 use haft_runtime::permission::{PendingAsk, Reply};
-use haft_runtime::{Answer, BoxFuture, Host, Question};
+use haft_runtime::{Answer, AskQueue, BoxFuture, Host, Question};
 
 use super::forms;
 use super::line::here;
@@ -69,40 +69,45 @@ impl FromStr for AskMode {
 }
 
 /// The host of a runtime that is offered over MCP. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Asks {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
     mode: AskMode,
+    queue: Option<(AskQueue, Duration)>,
 }
 
 impl Asks {
     /// Answers asks in this way.
     #[must_use]
     pub fn new(mode: AskMode) -> Self {
-        Self { inner: Arc::new(Inner { mode }) }
+        Self { mode, queue: None }
+    }
+
+    /// Where asks wait that nobody here can answer, and for how long.
+    #[must_use]
+    pub fn queue(mut self, queue: AskQueue, patience: Duration) -> Self {
+        self.queue = Some((queue, patience));
+        self
     }
 
     async fn decide(&self, ask: &PendingAsk) -> Reply {
-        match self.inner.mode {
+        match self.mode {
             AskMode::Allow => Reply::Once,
             AskMode::Deny => Reply::Unattended,
-            AskMode::Auto | AskMode::Host if !is_escalation(ask) => Reply::Once,
+            AskMode::Auto | AskMode::Host if ask.escalation.is_none() => Reply::Once,
             AskMode::Host => Reply::Unattended,
             AskMode::Elicit => elicit(ask).await.unwrap_or(Reply::Unattended),
-            AskMode::Queue => self.queue(ask).await,
+            AskMode::Queue => self.wait(ask).await,
             AskMode::Auto => match elicit(ask).await {
                 Some(reply) => reply,
-                None => self.queue(ask).await,
+                None => self.wait(ask).await,
             },
         }
     }
 
-    async fn queue(&self, _ask: &PendingAsk) -> Reply {
-        Reply::Unattended
+    async fn wait(&self, ask: &PendingAsk) -> Reply {
+        let Some((queue, patience)) = &self.queue else { return Reply::Unattended };
+        // A queue that does not work has nobody at its other end.
+        queue.ask(ask, *patience).await.unwrap_or(Reply::Unattended)
     }
 }
 
@@ -125,8 +130,4 @@ async fn elicit(ask: &PendingAsk) -> Option<Reply> {
     let line = here()?;
     let result = line.elicit(forms::for_ask(ask)?).await?;
     Some(forms::reply(ask, &result))
-}
-
-fn is_escalation(_ask: &PendingAsk) -> bool {
-    true
 }

@@ -1,8 +1,11 @@
 //! `haft mcp`: the tools for an agent that speaks the Model Context Protocol.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::bail;
 use haft_mcp::server::{Asks, Server, Settings, stdio};
-use haft_runtime::{Client, Registry};
+use haft_runtime::{AskQueue, Client, Registry, Store};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::McpArgs;
@@ -29,7 +32,9 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: McpArgs) -> any
 fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
     let mut registry = haft.registry();
     choose(&mut registry, &args.tools)?;
-    let runtime = haft.runtime_of(registry, Asks::new(args.asks))?;
+    let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
+    let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
+    let runtime = haft.runtime_of(registry, asks)?;
     let mut settings = Settings::new(&haft.project, haft.common.agent.clone());
     settings.audience = haft.audience();
     settings.audience.client = Client::Mcp;
