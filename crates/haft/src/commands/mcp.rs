@@ -24,12 +24,14 @@ const LEAST_TOKEN: usize = 16;
 pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
     haft.recover(printer)?;
     let server = server(haft, &args)?;
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
         served = serve(&server, haft, printer, &args) => served?,
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
     }
     server.close();
     Ok(0)
