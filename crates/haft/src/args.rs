@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use haft_mcp::server::AskMode;
 use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
 
@@ -119,6 +120,8 @@ pub(crate) enum Command {
     },
     /// Say what works here and what does not
     Doctor,
+    /// Offer the tools to an agent that speaks MCP, on standard input and output
+    Mcp(McpArgs),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -133,6 +136,33 @@ pub(crate) enum Command {
 
 const CALL_HELP: &str =
     "Exit codes: 0 done, 1 tool error, 2 usage, 3 denied, 124 timeout, 130 cancelled.";
+
+/// `haft mcp …`
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Tools to offer, by name; `default` is all but todowrite, todoread, question and batch, which
+    /// agents have of their own; `all` is every one
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "default")]
+    pub(crate) tools: Vec<String>,
+    /// Who answers asks: auto, host, elicit, queue, deny or allow
+    #[arg(long, value_name = "MODE", default_value = "auto", long_help = ASKS_HELP)]
+    pub(crate) asks: AskMode,
+    /// How many seconds an ask waits for `haft approve`; most hosts give up on a call after 60
+    #[arg(long, value_name = "SECONDS", default_value_t = 50)]
+    pub(crate) patience: u64,
+    /// Give results as structured content too; most hosts then show the model nothing else
+    #[arg(long)]
+    pub(crate) structured: bool,
+}
+
+const ASKS_HELP: &str = "Who answers asks; rules that deny hold in every mode.
+  auto    a plain ask in the workspace counts as answered by the agent's own gate; one that goes beyond
+          it is put to the user by elicitation, else waits for `haft approve`, else is refused
+  host    as auto, but what goes beyond is refused
+  elicit  every ask is put to the user by elicitation
+  queue   every ask waits for `haft approve`
+  deny    every ask is refused
+  allow   every ask is allowed";
 
 /// `haft policy …`
 #[derive(Debug, Subcommand)]

@@ -85,8 +85,22 @@ impl Haft {
 
     /// The runtime, with `host` to answer asks.
     pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
+        self.runtime_of(self.registry(), host)
+    }
+
+    /// Every tool that exists.
+    pub(crate) fn registry(&self) -> Registry {
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
+        registry
+    }
+
+    /// The runtime of these tools, with `host` to answer asks.
+    pub(crate) fn runtime_of(
+        &self,
+        registry: Registry,
+        host: impl Host,
+    ) -> anyhow::Result<Runtime> {
         let workspace = self.workspace()?;
         let mut runtime = Runtime::builder(&self.project).registry(registry);
         if let Some(journal) = self.journal() {
@@ -126,7 +140,8 @@ impl Haft {
         limits
     }
 
-    fn audience(&self) -> Audience {
+    /// For whom tools are chosen.
+    pub(crate) fn audience(&self) -> Audience {
         let mut audience = Audience::of(self.common.agent.clone());
         audience.model = self.common.model.clone();
         audience.features =

@@ -19,6 +19,7 @@ mod doctor;
 mod grants;
 mod log;
 mod man;
+mod mcp;
 mod policy;
 mod schema;
 mod sessions;
@@ -72,6 +73,7 @@ pub(crate) async fn run(
             trust::run(&Haft::open(environment, common)?, printer, command)
         }
         Command::Doctor => doctor::run(environment, common, printer).await,
+        Command::Mcp(args) => mcp::run(&open(environment, common)?, printer, args).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),
     }

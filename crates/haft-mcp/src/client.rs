@@ -1,0 +1,1 @@
+//! Other servers' tools as tools of haft.
