@@ -24,5 +24,6 @@ mod robustness;
 mod search;
 mod seat;
 mod surface;
+mod surfaces;
 mod trust;
 mod world;
