@@ -15,6 +15,7 @@ mod bounds;
 mod contract;
 mod hosts;
 mod journal;
+mod mcp;
 mod mounts;
 mod policy;
 mod policy_tools;
