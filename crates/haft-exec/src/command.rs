@@ -114,7 +114,8 @@ pub struct Limits {
     pub file_bytes: Option<u64>,
     /// Bytes of address space of each process.
     pub memory_bytes: Option<u64>,
-    /// Processes of the user; inside a sandbox, of the sandbox. Root is not bound by it.
+    /// Processes of the user; inside a sandbox, of all commands that share its network. Root is not
+    /// bound by it.
     pub processes: Option<u64>,
 }
 

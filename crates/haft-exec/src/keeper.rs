@@ -88,7 +88,8 @@ impl Keeper {
         let mut command = Command::new(crate::shell(None), "/").args(["-c", ":"]);
         let confinement = Confinement::read_only();
         let demand = Demand::WhatThereIs;
-        command.sandbox = Sandbox::Confined(Confinement { demand, ..confinement });
+        let peers = Some(String::new());
+        command.sandbox = Sandbox::Confined(Confinement { demand, peers, ..confinement });
         Ok(self.spawn(&command).await?.layers().clone())
     }
 

@@ -1,7 +1,7 @@
 //! What a call may touch without asking again, once it was allowed to go through a folder.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -22,7 +22,8 @@ pub struct Clearance {
     grants: Vec<Grant>,
     /// What asked about the whole, by permission; none where no rule speaks of it.
     answered: Vec<(String, Option<RuleRef>)>,
-    telling: Option<Telling>,
+    /// Made when a path is first asked about.
+    telling: OnceLock<Option<Telling>>,
 }
 
 /// What every rule and grant has in common with the paths that it matches, unless it matches all: a
@@ -43,15 +44,14 @@ impl Clearance {
             (decision.action == Action::Ask).then(|| (effect.key.to_string(), decision.rule))
         };
         let answered = allowed.iter().filter_map(asking).collect();
-        let mut clearance = Self { policy, grants, answered, telling: None };
-        clearance.telling = clearance.telling();
-        clearance
+        Self { policy, grants, answered, telling: OnceLock::new() }
     }
 
     /// As [`Clearance::covers`] of something done to a file; `path` is canonical.
     #[must_use]
     pub fn covers_path(&self, kind: EffectKind, path: &Path, root: &Path) -> bool {
-        let at_a_glance = self.telling.as_ref().filter(|telling| {
+        let telling = self.telling.get_or_init(|| self.telling());
+        let at_a_glance = telling.as_ref().filter(|telling| {
             // A path that is no text is compared as another text.
             KINDS.contains(&kind) && path.to_str().is_some_and(|path| !telling.texts.is_match(path))
         });
