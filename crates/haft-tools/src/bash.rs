@@ -21,10 +21,11 @@ use crate::commands::Commands;
 use crate::files::{Files, failed};
 use crate::jobs::Start;
 
-mod answer;
+pub(crate) mod answer;
 mod changes;
 mod confine;
 mod effects;
+mod hosts;
 mod places;
 pub(crate) mod said;
 mod seen;
@@ -189,7 +190,9 @@ impl Bash {
         cx: &Context,
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
-        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx).await?;
+        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
+        let (mut sandbox, clearance) = tokio::try_join!(sandbox, cx.clearance(&[]))?;
+        let hosts = hosts::open(&mut sandbox, &plan.effects, clearance);
         let mut set = vec![
             ("HAFT_SESSION".into(), cx.session.as_str().into()),
             ("HAFT_CALL".into(), cx.call.as_str().into()),
@@ -213,6 +216,7 @@ impl Bash {
         command.errors = Errors::Joined;
         command.terminal = params.pty.unwrap_or(false).then_some(Size { columns: 120, rows: 40 });
         command.sandbox = sandbox;
+        command.hosts = hosts;
         Ok(command)
     }
 

@@ -18,6 +18,7 @@ mod hazards;
 mod invalid;
 mod job;
 mod list;
+mod network;
 mod question;
 mod read;
 mod sequences;
