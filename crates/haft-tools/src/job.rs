@@ -194,6 +194,7 @@ impl Jobs {
         if let Some(file) = job.take_file()
             && let Ok(kept) = cx.adopt(&file).await
         {
+            job.kept_at(kept.path.clone());
             output.metadata.insert("output_path".to_owned(), kept.path.to_string_lossy().into());
         }
         Ok(output)

@@ -9,8 +9,15 @@ use serde_json::json;
 use super::said::Shown;
 use super::seen::Differences;
 
+/// Said where undo knows only of some files.
+const UNSEEN: &str =
+    "[the workspace is large: undo covers only files that the command names or you have read]";
+
 /// Most names in one note.
 const NAMED: usize = 10;
+
+/// Most names in metadata of what undo cannot take back.
+const UNCOVERED: usize = 100;
 
 /// An answer in the making.
 pub(super) struct Answer {
@@ -69,13 +76,21 @@ impl Answer {
 
     /// Tells which files that the session has read are otherwise now, and what undo cannot take back.
     pub(super) fn changed(&mut self, differences: Differences) {
-        let Differences { stale, recorded, uncovered } = differences;
+        let Differences { stale, recorded, uncovered, unseen } = differences;
         if !stale.is_empty() {
             self.notes.push(format!("[changed since you read them: {}]", listed(&stale)));
             self.metadata.insert("changed".to_owned(), json!(stale));
         }
         if !uncovered.is_empty() {
             self.notes.push(format!("[undo cannot take back: {}]", listed(&uncovered)));
+            self.metadata.insert(
+                "not_undoable".to_owned(),
+                json!(uncovered.iter().take(UNCOVERED).collect::<Vec<_>>()),
+            );
+        }
+        if unseen {
+            self.notes.push(UNSEEN.to_owned());
+            self.metadata.insert("undo_partial".to_owned(), true.into());
         }
         if recorded > 0 {
             self.metadata.insert("undoable".to_owned(), recorded.into());
