@@ -9,7 +9,9 @@ use haft_runtime::{
     AgentId, BoxFuture, Context, DynTool, Output, Runtime, Schema, ToolError, Traits,
 };
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 
 pub(crate) type Work = fn(&Context) -> BoxFuture<'_, Result<Output, ToolError>>;
 
