@@ -16,6 +16,7 @@ mod environment;
 mod journal;
 mod open;
 mod print;
+mod setup;
 mod shell;
 mod small_file;
 mod terminal;

@@ -39,6 +39,15 @@ impl Terminal {
         Self { tty, colour: environment.colour }
     }
 
+    /// Asks whether to go on; none if nobody is there.
+    pub(crate) async fn confirm(&self, prompt: &'static str) -> Option<bool> {
+        let ask = move |tty: &mut Tty| {
+            tty.forget_typed()?;
+            Ok(matches!(tty.ask(prompt)?.as_str(), "y" | "yes"))
+        };
+        self.converse(ask).await
+    }
+
     /// Holds a conversation on a thread of its own, which a cancelled call leaves behind.
     async fn converse<T: Send + 'static>(
         &self,

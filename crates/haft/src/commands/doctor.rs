@@ -12,6 +12,11 @@ use crate::args::Common;
 use crate::environment::Environment;
 use crate::open::Haft;
 use crate::print::Printer;
+use crate::setup::{HostName, Scope};
+use crate::small_file;
+
+/// Some programs keep their history in their config.
+const MOST_CONFIG: u64 = 64 * 1024 * 1024;
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
@@ -63,7 +68,40 @@ async fn look(haft: &Haft) -> anyhow::Result<Vec<Finding>> {
     findings.push(store(haft));
     findings.extend(sandbox(haft).await);
     findings.extend(tools(haft).await?);
+    findings.extend(hosts(haft));
     Ok(findings)
+}
+
+/// The programs that haft can be plugged into, as far as they are here or know of it.
+fn hosts(haft: &Haft) -> Vec<Finding> {
+    let Haft { environment, root, .. } = haft;
+    let mut findings = Vec::new();
+    for host in HostName::ALL {
+        let found = host.programs().iter().find_map(|name| environment.which(name));
+        let lists = |scope| {
+            let target = host.target(scope, environment, root).ok()?;
+            let text = small_file::read_up_to(&target.file, MOST_CONFIG).ok().flatten();
+            let entry = target.format.entry(text.as_deref(), target.spot("haft")).ok().flatten();
+            entry.map(|_| target.file.display().to_string())
+        };
+        let files: Vec<String> =
+            [Scope::User, Scope::Project].into_iter().filter_map(lists).collect();
+        let name = host.word();
+        findings.extend(match (found, files.is_empty()) {
+            (None, true) => None,
+            (None, false) => {
+                Some(note("host", format!("{name}: not found, but set up in {}", files.join(", "))))
+            }
+            (Some(_), false) => {
+                Some(fine("host", format!("{name}: set up in {}", files.join(", "))))
+            }
+            (Some(path), true) => Some(note(
+                "host",
+                format!("{name}: {}; `haft setup {name} --write` plugs haft in", path.display()),
+            )),
+        });
+    }
+    findings
 }
 
 fn rules(haft: &Haft) -> Finding {

@@ -21,6 +21,7 @@ mod man;
 mod policy;
 mod schema;
 mod sessions;
+mod setup;
 mod tools;
 mod trust;
 mod undo;
@@ -67,6 +68,7 @@ pub(crate) async fn run(
         Command::Trust { command } => {
             trust::run(&Haft::open(environment, common)?, printer, command)
         }
+        Command::Setup(args) => setup::run(environment, common, printer, args).await,
         Command::Doctor => doctor::run(environment, common, printer).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),

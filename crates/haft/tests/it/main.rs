@@ -21,6 +21,7 @@ mod questions;
 mod robustness;
 mod search;
 mod seat;
+mod setup;
 mod surface;
 mod trust;
 mod world;

@@ -21,7 +21,7 @@ const TOOLS: [&str; 14] = [
     "batch",
 ];
 const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "call",
     "tools",
     "schema",
@@ -33,6 +33,7 @@ const COMMANDS: [&str; 14] = [
     "redo",
     "config",
     "trust",
+    "setup",
     "doctor",
     "completions",
     "man",
