@@ -7,6 +7,7 @@
 mod answer;
 mod call;
 mod connection;
+mod dial;
 mod elicit;
 mod handler;
 mod http;
@@ -18,6 +19,6 @@ mod servers;
 mod settings;
 mod tool;
 
-pub use servers::Servers;
 pub use server::{Report, State};
+pub use servers::Servers;
 pub use settings::{Reach, ServerSettings, ToolFilter};

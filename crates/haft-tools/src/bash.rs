@@ -23,7 +23,7 @@ use crate::jobs::Start;
 
 mod answer;
 mod changes;
-mod confine;
+pub(crate) mod confine;
 mod effects;
 mod places;
 pub(crate) mod said;

@@ -16,6 +16,8 @@ mod environment;
 mod journal;
 mod open;
 mod print;
+mod queue;
+mod servers;
 mod setup;
 mod shell;
 mod small_file;

@@ -78,9 +78,7 @@ async fn round(
                 give_up(connection, id, "cancelled by the user").await;
                 return Err(Failure::Told(ToolError::cancelled()));
             }
-            answered = &mut response => {
-                return answered.map_err(|error| failure(connection, server, &error));
-            }
+            // What was said before the answer is heard before it.
             Some(word) = listening.words.recv() => match word {
                 Word::Progress(progress) => {
                     let message = progress.message.map(|it| bounded(&it, MESSAGE));
@@ -99,6 +97,9 @@ async fn round(
                     alive = Instant::now();
                 }
             },
+            answered = &mut response => {
+                return answered.map_err(|error| failure(connection, server, &error));
+            }
             () = sleep_until(latest.min(alive + timeout)) => {
                 give_up(connection, id, "timed out").await;
                 let after = timeout;

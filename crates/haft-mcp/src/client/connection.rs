@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use haft_exec::Keeper;
 use rmcp::ClientServiceExt;
-use rmcp::model::{PaginatedRequestParams, ProtocolVersion, ServerPeerInfo, SubscriptionFilter, Tool};
+use rmcp::model::{
+    PaginatedRequestParams, ProtocolVersion, ServerPeerInfo, SubscriptionFilter, Tool,
+};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RoleClient, RunningService, ServiceError,
 };
@@ -65,11 +67,11 @@ impl Connection {
             ],
         };
         let patience = settings.start_timeout / u32::try_from(modes.len()).unwrap_or(1);
-        let mut why = String::new();
+        let mut reasons: Vec<String> = Vec::new();
         for mode in modes {
             let said = Arc::new(Said::default());
             let open = Self::attempt(settings, keeper, handler, mode, Arc::clone(&said));
-            why = match tokio::time::timeout(patience, open).await {
+            let why = match tokio::time::timeout(patience, open).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(Trouble::NotStarted(why))) => return Err(why),
                 Ok(Err(Trouble::Refused(why))) => with_words(why, &said),
@@ -78,8 +80,11 @@ impl Connection {
                     with_words(format!("it did not answer within {seconds} s"), &said)
                 }
             };
+            if !reasons.contains(&why) {
+                reasons.push(why);
+            }
         }
-        Err(why)
+        Err(reasons.join("; then "))
     }
 
     async fn attempt(

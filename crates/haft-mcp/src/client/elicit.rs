@@ -13,12 +13,18 @@ const MOST: usize = 4;
 const SHOWN: usize = 500;
 
 /// Asks the user what the server wants to know.
-pub(super) async fn answer(server: &str, request: ElicitRequestParams, cx: &Context) -> ElicitResult {
-    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+pub(super) async fn answer(
+    server: &str,
+    request: ElicitRequestParams,
+    cx: &Context,
+) -> ElicitResult {
+    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request
+    else {
         return ElicitResult::new(ElicitationAction::Decline);
     };
     let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-    let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let properties =
+        schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     if properties.is_empty() || properties.len() > MOST {
         return ElicitResult::new(ElicitationAction::Decline);
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientInfo, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
     ProgressNotificationParam, ProgressToken,
 };
@@ -59,7 +59,7 @@ impl Handler {
     /// Says that the tools changed.
     pub(super) fn tools_changed(&self) {
         // Nobody may be left to care.
-        drop(self.changed.send(()));
+        let _cared = self.changed.send(());
     }
 
     fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, mpsc::Sender<Word>>> {
@@ -75,11 +75,11 @@ impl Handler {
 }
 
 impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientInfo {
+    fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         let form = FormElicitationCapability::default();
         capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
-        ClientInfo::new(capabilities, Implementation::new("haft", env!("CARGO_PKG_VERSION")))
+        ClientConfig::new(capabilities, Implementation::new("haft", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(rmcp::model::ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 

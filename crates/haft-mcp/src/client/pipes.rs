@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_exec::{Command, Exit, Input, Keeper, Patience, Stdin, Stream};
 use haft_runtime::plain_lines;

@@ -34,7 +34,8 @@ impl ResourceTool {
                 "description": "Address of the resource to read; leave it out to list them.",
             } },
         }))?;
-        let description = format!("Read a resource of the MCP server {name}, or list what there is.");
+        let description =
+            format!("Read a resource of the MCP server {name}, or list what there is.");
         Ok(Self { id, description, schema, server: Arc::clone(server) })
     }
 

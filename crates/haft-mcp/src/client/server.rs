@@ -122,9 +122,7 @@ impl Server {
     ///
     /// # Errors
     /// Why it cannot be asked, in words for the user.
-    pub(super) async fn tools(
-        self: &Arc<Self>,
-    ) -> Result<(Tools, Vec<(String, String)>), String> {
+    pub(super) async fn tools(self: &Arc<Self>) -> Result<(Tools, Vec<(String, String)>), String> {
         let connection = self.connection().await?;
         let listed = tokio::time::timeout(self.settings.start_timeout, connection.tools()).await;
         let listed = match listed {

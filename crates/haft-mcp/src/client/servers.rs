@@ -2,15 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use haft_exec::Keeper;
-use haft_runtime::{DynTool as _, Runtime};
+use haft_runtime::{DynTool, Runtime};
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::server::{Report, Server, Tools};
+use super::server::{Report, Server, State, Tools};
 use super::settings::ServerSettings;
+
+/// How long after a failure a server is tried again by itself, at first and at most.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// The servers of a config. Dropping it stops listening to them; they end when their tools are dropped.
 pub struct Servers {
@@ -34,9 +39,15 @@ impl Servers {
             let server = Arc::new(Server::new(settings, Arc::clone(&keeper), changed));
             Listed { server, changes: Mutex::new(Some(changes)) }
         };
+        Self { all: settings.into_iter().map(listed).collect(), ..Self::none() }
+    }
+
+    /// No servers at all.
+    #[must_use]
+    pub fn none() -> Self {
         let stop = CancellationToken::new();
         let _stop_with_us = stop.clone().drop_guard();
-        Self { all: settings.into_iter().map(listed).collect(), stop, _stop_with_us }
+        Self { all: Vec::new(), stop, _stop_with_us }
     }
 
     /// Gives the runtime the tools of those servers whose names are wanted, and keeps them current.
@@ -85,13 +96,26 @@ struct Offered {
 }
 
 impl Offered {
-    /// Waits for changes and follows them.
+    /// Waits for changes and follows them; a server that never worked is tried again and again.
     async fn follow(mut self, mut changes: mpsc::UnboundedReceiver<()>) {
-        while changes.recv().await.is_some() {
-            // Whatever else was said meanwhile is answered by the same question.
-            while changes.try_recv().is_ok() {}
+        let mut wait = FIRST_WAIT;
+        loop {
+            let is_broken = matches!(self.server.report().state, State::Broken { .. });
+            tokio::select! {
+                change = changes.recv() => {
+                    if change.is_none() {
+                        return;
+                    }
+                    // Whatever else was said meanwhile is answered by the same question.
+                    while changes.try_recv().is_ok() {}
+                }
+                () = tokio::time::sleep(wait), if is_broken => {
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+            }
             if let Ok((tools, left_out)) = self.server.tools().await {
                 self.replace(tools, left_out);
+                wait = FIRST_WAIT;
             }
         }
     }
@@ -125,7 +149,7 @@ impl Offered {
 }
 
 /// All that a model sees of a tool.
-fn looks(tool: &dyn haft_runtime::DynTool) -> String {
+fn looks(tool: &dyn DynTool) -> String {
     let schema = tool.schema().map(|schema| schema.as_value().to_string()).unwrap_or_default();
     format!("{}\n{schema}\n{:?}", tool.description(), tool.traits())
 }

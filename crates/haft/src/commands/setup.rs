@@ -140,7 +140,8 @@ impl Setup<'_> {
                 Some(true) => {}
                 Some(false) => return self.stop("nothing was changed"),
                 None => {
-                    return self.stop("nothing was changed: nobody can be asked here, so add --yes");
+                    return self
+                        .stop("nothing was changed: nobody can be asked here, so add --yes");
                 }
             }
         }

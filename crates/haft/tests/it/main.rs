@@ -7,6 +7,7 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod approve;
 mod asks;
 mod bash;
 mod batch;
@@ -21,6 +22,7 @@ mod questions;
 mod robustness;
 mod search;
 mod seat;
+mod servers;
 mod setup;
 mod surface;
 mod trust;
