@@ -1,5 +1,6 @@
 //! The command line: what can be said to haft, and the help that goes with it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -154,6 +155,13 @@ pub(crate) struct McpArgs {
     /// How many seconds an ask waits for `haft approve`; most hosts give up on a call after 60
     #[arg(long, value_name = "SECONDS", default_value_t = 50)]
     pub(crate) patience: u64,
+    /// Serve over HTTP on an address of this machine, such as 127.0.0.1:0, instead of standard input
+    /// and output; the token that clients need is told on standard error
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Take the token from a file instead of making one
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Give results as structured content too; most hosts then show the model nothing else
     #[arg(long)]
     pub(crate) structured: bool,

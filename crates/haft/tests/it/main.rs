@@ -14,6 +14,7 @@ mod batch;
 mod bounds;
 mod contract;
 mod journal;
+mod mcp;
 mod mounts;
 mod policy;
 mod policy_tools;
