@@ -19,7 +19,7 @@ use super::connection::{Connection, Era, PAGES};
 use super::handler::Handler;
 use super::names::bounded;
 use super::resource::{LISTED, ResourceTool};
-use super::settings::{Reach, ServerSettings};
+use super::settings::ServerSettings;
 use super::tool::RemoteTool;
 
 /// Most tools of one server; a model could not choose among more.
@@ -27,6 +27,9 @@ const TOOLS: usize = 200;
 
 /// The longest wait before a server is tried again.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A connection that held for so long was a good one.
+const GOOD: Duration = Duration::from_secs(10);
 
 /// What became of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,10 +76,23 @@ pub(super) struct Server {
 
 /// The connection, or when the next is tried.
 struct Link {
-    connection: Option<Arc<Connection>>,
+    connection: Option<(Arc<Connection>, Instant)>,
     era: Era,
+    /// How often in a row it failed, or ended soon.
     failures: u32,
     not_before: Option<Instant>,
+}
+
+impl Link {
+    /// After the first failure it is tried again at once, then less and less often.
+    fn failed(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        let wait = match self.failures.checked_sub(2) {
+            None => Duration::ZERO,
+            Some(more) => Duration::from_secs(1 << more.min(6)).min(LONGEST_WAIT),
+        };
+        self.not_before = Some(Instant::now() + wait);
+    }
 }
 
 /// The tools of a server, and the names of those that cannot be offered.
@@ -233,10 +249,17 @@ impl Server {
     /// The connection there is, or a new one.
     async fn connection(&self) -> Result<Arc<Connection>, String> {
         let mut link = self.link.lock().await;
-        if let Some(connection) = link.connection.as_ref().filter(|it| !it.is_closed()) {
+        let open = link.connection.as_ref().filter(|(connection, _)| !connection.is_closed());
+        if let Some((connection, _)) = open {
             return Ok(Arc::clone(connection));
         }
-        let is_again = link.connection.take().is_some();
+        let gone = link.connection.take();
+        let is_again = gone.is_some();
+        match gone {
+            Some((_, since)) if since.elapsed() < GOOD => link.failed(),
+            Some(_) => link.failures = 0,
+            None => {}
+        }
         let wait = link.not_before.map(|then| then.saturating_duration_since(Instant::now()));
         if let Some(wait) = wait.filter(|wait| !wait.is_zero()) {
             let seconds = wait.as_secs_f32().ceil();
@@ -257,9 +280,7 @@ impl Server {
                 Ok(connection)
             }
             Err(why) => {
-                link.failures += 1;
-                let wait = Duration::from_secs(1 << link.failures.min(6)) / 2;
-                link.not_before = Some(Instant::now() + wait.min(LONGEST_WAIT));
+                link.failed();
                 // It may have been replaced by one that speaks otherwise.
                 link.era = Era::Unknown;
                 Err(self.broken(why))
@@ -275,14 +296,8 @@ impl Server {
         );
         let protocol = connection.info().map(|info| bounded(info.protocol_version.as_str(), 20));
         let protocol = protocol.unwrap_or_default();
-        link.connection = Some(Arc::clone(connection));
+        link.connection = Some((Arc::clone(connection), Instant::now()));
         link.era = connection.era();
-        link.failures = 0;
-        // One that crashes right after its start is not started all the time either.
-        link.not_before = match self.settings.reach {
-            Reach::Command(_) => Some(Instant::now() + Duration::from_millis(500)),
-            Reach::Http { .. } => None,
-        };
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.state = State::Connected { software, protocol };
     }

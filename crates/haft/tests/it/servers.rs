@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::mcp::{self, Client, Era, Forms};
 use crate::world::World;
 
 const SERVER: &str = include_str!("servers/server.py");
@@ -190,11 +191,73 @@ fn a_crash_is_an_error_and_the_next_call_starts_it_again() {
     assert!(message.contains("I am \\u{1b}[31mdying"), "{message}");
     let calls = json!({ "calls": [
         { "tool": "srv_crash", "args": {} },
-        { "tool": "bash", "args": { "command": "sleep 0.6" } },
         { "tool": "srv_echo", "args": { "text": "again" } },
     ] });
     let ran = world.allowed("batch", calls).json();
     assert!(ran["output"].as_str().unwrap().contains("again"), "{ran}");
+    // One that dies all the time is not started all the time.
+    let crash = json!({ "tool": "srv_crash", "args": {} });
+    let ran = world.allowed("batch", json!({ "calls": vec![crash; 4] })).json();
+    assert!(ran["output"].as_str().unwrap().contains("it is tried again in"), "{ran}");
+}
+
+#[test]
+fn a_changed_list_of_tools_is_offered_anew() {
+    let world = World::new();
+    world.with_server("fine", "");
+    let mut client = Client::start(&world, Era::Old, Forms::Unknown, &["--allow-all"]);
+    let listed = |client: &mut Client| {
+        let listed = client.request("tools/list", json!({}))["result"]["tools"].to_string();
+        ["srv_echo", "srv_fail", "srv_grown"].map(|name| listed.contains(name))
+    };
+    assert_eq!(listed(&mut client), [true, true, false]);
+    let grown = client.call("srv_grow", &json!({}));
+    assert_eq!(mcp::text(&grown), "grown", "{grown}");
+    let is_told = |it: &Value| it["method"] == "notifications/tools/list_changed";
+    let mut told: usize = client.aside().iter().filter(|it| is_told(it)).count();
+    // One comes and one goes, each with its own word.
+    while told < 2 {
+        told += usize::from(is_told(&client.next().expect("the server lives")));
+    }
+    assert_eq!(listed(&mut client), [true, false, true]);
+    assert_eq!(client.close(), 0);
+    assert_eq!(mcp::processes(world.path("server.py").to_str().unwrap()), Vec::<String>::new());
+}
+
+/// Servers that others wrote, if the test command has installed them.
+fn installed(name: &str) -> Option<String> {
+    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/clients");
+    let path = format!("{clients}/node_modules/@modelcontextprotocol/{name}/dist/index.js");
+    let path = fs_err::canonicalize(path).ok()?;
+    Some(path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn the_official_servers_work() {
+    let (Some(everything), Some(files)) =
+        (installed("server-everything"), installed("server-filesystem"))
+    else {
+        eprintln!("SKIP the_official_servers_work: they are not installed");
+        return;
+    };
+    let world = World::new();
+    world.put("work/a.txt", "the text of a file");
+    let root = world.path("work");
+    let root = root.to_str().unwrap();
+    world.user_config(&format!(
+        "[mcp.every]\ncommand = [\"node\", \"{everything}\"]\n\
+         [mcp.files]\ncommand = [\"node\", \"{files}\", \"{root}\"]\n"
+    ));
+    let listed = world.haft(&["tools", "--json"]).run().done().json();
+    for server in listed["servers"].as_array().unwrap() {
+        assert_eq!(server["state"], "connected", "{server}");
+        assert_eq!(server["left_out"], json!([]), "{server}");
+    }
+    let ran = world.allowed("every_echo", json!({ "message": "hello" })).done().json();
+    assert!(ran["output"].as_str().unwrap().contains("hello"), "{ran}");
+    let read = json!({ "path": format!("{root}/a.txt") });
+    let ran = world.allowed("files_read_text_file", read).done().json();
+    assert_eq!(ran["output"], "the text of a file");
 }
 
 #[test]
