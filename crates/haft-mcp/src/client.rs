@@ -9,6 +9,7 @@ mod call;
 mod connection;
 mod dial;
 mod elicit;
+mod greet;
 mod handler;
 mod http;
 mod names;
@@ -19,6 +20,8 @@ mod servers;
 mod settings;
 mod tool;
 
+pub use connection::Era;
+pub use greet::{Greeting, greet};
 pub use server::{Report, State};
 pub use servers::Servers;
 pub use settings::{Reach, ServerSettings, ToolFilter};

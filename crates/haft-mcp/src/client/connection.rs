@@ -26,7 +26,7 @@ const QUOTED: usize = 500;
 
 /// Which era of the protocol a server is known to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
+pub enum Era {
     /// It was not asked yet.
     Unknown,
     /// It wants to be greeted first.
