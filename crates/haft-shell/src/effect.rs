@@ -22,6 +22,18 @@ pub struct Analysis {
     /// What could not be worked out. If there is anything here, the script may do more than the
     /// effects say, and somebody has to be asked.
     pub doubts: Vec<Doubt>,
+    /// Whether files may be changed that no effect names, beside what is doubted.
+    pub changes: Changes,
+}
+
+/// What is known of the files that a script changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Changes {
+    /// Every one of them is among the effects.
+    #[default]
+    Told,
+    /// A program runs that may change others: a build, a test, a script of the project.
+    Open,
 }
 
 /// One thing the script would do.

@@ -22,7 +22,8 @@ mod syntax;
 mod walk;
 
 pub use effect::{
-    Action, Analysis, Certainty, Doubt, Effect, Extent, Place, Run, Setting, Settlement, Standing,
+    Action, Analysis, Certainty, Changes, Doubt, Effect, Extent, Place, Run, Setting, Settlement,
+    Standing,
 };
 pub use suggest::suggest;
 

@@ -8,9 +8,7 @@ use haft_exec::{
     Command, EndedBy, Errors, Patience, Process, Reach, Rules, Sandbox, Size, Stdin, environment,
 };
 use haft_runtime::permission::{Ask, Effect};
-use haft_runtime::{
-    Context, InitContext, InitError, Limits, Output, Spill, Tool, ToolError, Traits,
-};
+use haft_runtime::{Context, InitContext, InitError, Limits, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,13 +19,16 @@ use crate::commands::Commands;
 use crate::files::{Files, failed};
 use crate::jobs::Start;
 
-mod answer;
+pub(crate) mod answer;
 mod changes;
 pub(crate) mod confine;
 mod effects;
+mod hosts;
 mod places;
 pub(crate) mod said;
 mod seen;
+pub(crate) mod stash;
+mod tree;
 
 use effects::Plan;
 use said::Said;
@@ -105,13 +106,11 @@ impl Tool for Bash {
         let always = plan.always.clone();
         cx.ask(Ask { title: title.clone(), effects, always, metadata: metadata.collect() }).await?;
         // Each of these waits for a thread; together they wait once.
-        let (command, seen, spill) = tokio::join!(
+        let (command, seen) = tokio::join!(
             self.command(&params, &plan, cx),
-            Seen::look(&self.files, &plan.effects, cx),
-            cx.spill(),
+            Seen::look(&self.files, &self.commands.stash, &plan, cx),
         );
         let command = command?;
-        let spill = spill.ok().flatten();
         let spawned = tokio::select! {
             spawned = self.commands.keeper().spawn(&command) => spawned,
             () = cx.cancel.cancelled() => return Err(ToolError::cancelled()),
@@ -119,7 +118,7 @@ impl Tool for Bash {
         let process = spawned.map_err(failed)?;
         let own_network =
             matches!(&command.sandbox, Sandbox::Confined(it) if it.network == Network::Off);
-        let ran = Ran { params: &params, title, own_network, seen, spill };
+        let ran = Ran { params: &params, title, own_network, seen };
         if params.background.unwrap_or(false) {
             return self.to_background(process, ran, cx).await;
         }
@@ -146,8 +145,6 @@ struct Ran<'a> {
     own_network: bool,
     /// How things were before it.
     seen: Seen,
-    /// Where a long output goes.
-    spill: Option<Spill>,
 }
 
 impl Bash {
@@ -189,7 +186,9 @@ impl Bash {
         cx: &Context,
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
-        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx).await?;
+        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
+        let (mut sandbox, clearance) = tokio::try_join!(sandbox, cx.clearance(&[]))?;
+        let hosts = hosts::open(&mut sandbox, &plan.effects, clearance);
         let mut set = vec![
             ("HAFT_SESSION".into(), cx.session.as_str().into()),
             ("HAFT_CALL".into(), cx.call.as_str().into()),
@@ -213,6 +212,7 @@ impl Bash {
         command.errors = Errors::Joined;
         command.terminal = params.pty.unwrap_or(false).then_some(Size { columns: 120, rows: 40 });
         command.sandbox = sandbox;
+        command.hosts = hosts;
         Ok(command)
     }
 
@@ -229,7 +229,7 @@ impl Bash {
             bytes: limits.bytes.saturating_sub(3 * 1024).max(limits.bytes / 2),
             ..limits.clone()
         };
-        let mut said = Said::new(&limits, ran.spill.take());
+        let mut said = Said::new(&limits, cx.spill().ok().flatten());
         let timeout = Duration::from_millis(ran.params.timeout.unwrap_or(TIMEOUT));
         let patience = Patience { timeout: Some(timeout), ..Patience::default() };
         let mut told: Option<Instant> = None;
@@ -298,7 +298,7 @@ impl Bash {
         left: Option<(Option<haft_exec::Exit>, u32)>,
         cx: &Context,
     ) -> Result<usize, String> {
-        let spill = cx.spill().await.map_err(|error| error.to_string())?;
+        let spill = cx.spill().map_err(|error| error.to_string())?;
         let spill = spill.ok_or("background commands need a store for what they say")?;
         let timeout = ran.params.timeout.map(Duration::from_millis);
         let command = ran.params.command.clone();

@@ -5,7 +5,7 @@ use super::place::Touch;
 use super::simple::Lookup;
 use super::state::below;
 use super::value::{Atom, Field};
-use crate::effect::{Action, Certainty, Extent, Settlement, Standing};
+use crate::effect::{Action, Certainty, Changes, Extent, Settlement, Standing};
 use crate::programs::options::Line;
 use crate::programs::{Act, Program};
 use crate::syntax::Span;
@@ -69,6 +69,9 @@ impl Walk<'_> {
     /// Everything that a command line of a known program does.
     pub(super) fn invoked(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
         self.doubts(line, name, span);
+        if !program.marks.told {
+            self.found.changes = Changes::Open;
+        }
         let doubtful = matches!(program.operands.first(), Some((Act::Doubt, _)));
         if doubtful && line.options.is_empty() && line.operands.is_empty() {
             self.act(name, Act::Doubt, &Field::default(), span);

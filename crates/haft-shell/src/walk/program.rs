@@ -3,9 +3,12 @@
 use super::Walk;
 use super::place::{Touch, is_stream};
 use super::value::Field;
-use crate::effect::{Action, Certainty, Extent, Standing};
+use crate::effect::{Action, Certainty, Changes, Extent, Standing};
 use crate::programs::{self, Act, Program, options};
 use crate::syntax::Span;
+
+/// Where the programs of the table are.
+const SYSTEM: [&str; 2] = ["/usr/bin/", "/bin/"];
 
 /// How many words of an unknown program may each be the name of another one.
 const MOST_TAILS: usize = 6;
@@ -17,6 +20,10 @@ impl Walk<'_> {
         let bare = name.rsplit('/').next().unwrap_or(name);
         if bare != name {
             self.note_alias(bare, fields, span);
+        }
+        // A program of the same name in another folder is another program.
+        if bare != name && !SYSTEM.iter().any(|folder| name.starts_with(folder)) {
+            self.found.changes = Changes::Open;
         }
         match programs::find(bare) {
             Some(program) => self.known_program(bare, program, fields, span),
@@ -119,6 +126,7 @@ impl Walk<'_> {
 
     /// Of a program that is not in the table, only what looks like a path or an address is seen.
     fn unknown_program(&mut self, fields: &[Field], span: Span) {
+        self.found.changes = Changes::Open;
         // It may run what follows its name, so rules that deny that count.
         for at in 1..fields.len().min(MOST_TAILS) {
             let tail = fields.get(at..).unwrap_or_default();
@@ -177,6 +185,7 @@ impl Walk<'_> {
 
     /// A file whose commands are run: it is a program of its own.
     pub(super) fn script_file(&mut self, file: &Field, span: Span) {
+        self.found.changes = Changes::Open;
         match file.literal() {
             Some(path) if path == "-" || is_stream(path) || path.starts_with("/dev/") => {
                 self.doubt("commands are run that come from another command", span);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use haft_exec::sandbox::{Network, Protected};
+use haft_exec::sandbox::Protected;
 use haft_exec::{Confinement, Sandbox};
 use haft_runtime::permission::{Action, Effect, EffectKind};
 use haft_runtime::{Context, ToolError};
@@ -101,8 +101,8 @@ pub(super) async fn sandbox(
         read.into_iter().chain([root.to_owned()]).filter(|path| is_private(path)).collect();
     confinement.hidden = hidden;
     confinement.scratch = scratch;
-    let connects = effects.iter().any(|effect| effect.kind == EffectKind::Connect);
-    confinement.network = if connects { Network::Full } else { settings.network };
+    confinement.network = settings.network;
+    confinement.peers = Some(cx.session.to_string());
     confinement.demand = settings.demand;
     Ok(Sandbox::Confined(confinement))
 }

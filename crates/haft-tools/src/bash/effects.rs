@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use haft_runtime::permission::{Effect, EffectKind, Suggestion};
-use haft_shell::{Action, Analysis, Doubt, Run, Setting, Settlement, Standing, analyse, suggest};
+use haft_shell::{
+    Action, Analysis, Changes, Doubt, Run, Setting, Settlement, Standing, analyse, suggest,
+};
 use haft_workspace::Workspace;
 use haft_workspace::path::Place;
 
@@ -18,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) effects: Vec<Effect>,
     /// What *always* would allow from then on.
     pub(crate) always: Vec<Suggestion>,
+    /// Whether it may change files that no effect names.
+    pub(crate) changes: Changes,
 }
 
 /// Works out what a script would do. Looks at the disk.
@@ -41,10 +45,12 @@ pub(crate) fn plan(workspace: &Workspace, script: &str, cwd: Place, home: Option
     }
     let doubts = analysis.doubts.iter().filter(|doubt| !is_settled(workspace, doubt));
     effects.extend(doubts.map(of_doubt));
+    let is_doubted = effects.iter().any(|effect| effect.unproven.is_some());
+    let changes = if is_doubted { Changes::Open } else { analysis.changes };
     let mut seen = HashSet::new();
     effects.retain(|effect| seen.insert(effect.clone()));
     let always = always(&analysis, &effects);
-    Plan { cwd, effects, always }
+    Plan { cwd, effects, always, changes }
 }
 
 fn of_run(run: &Run) -> Effect {

@@ -29,7 +29,7 @@ fn said(answer: &Value) -> &str {
 }
 
 /// Whether every layer of the sandbox is there; else the test says that it is skipped.
-async fn confines(test: &str) -> bool {
+pub(crate) async fn confines(test: &str) -> bool {
     let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-tools-keeper"));
     let mut command = Command::new("/bin/sh", "/").args(["-c", ":"]);
     command.sandbox = Sandbox::Confined(Confinement::read_only());
@@ -385,16 +385,57 @@ async fn undo_takes_back_what_a_command_changed() {
 }
 
 #[tokio::test]
+async fn undo_takes_back_what_a_script_did_that_nobody_could_foresee() {
+    let world = open().await;
+    for name in ["changed", "gone", "moved", "barred", "deep/er/left"] {
+        world.put(name, &format!("{name}\n"));
+    }
+    let script = "echo new > changed; rm gone; mv moved elsewhere; chmod 600 barred; rm -r deep\n\
+                  mkdir made; echo x > made/x; chmod 700 made; echo more >> a.txt\n";
+    world.put("build.sh", script);
+    let before = crate::world::tree_hash(&world.workspace());
+    for round in 0..2 {
+        let answer = run(&world, &format!("sh build.sh; : {round}")).await;
+        assert!(!said(&answer).contains("cannot take back"), "{answer}");
+        assert_eq!(answer["metadata"]["undoable"], 11, "{answer}");
+        world.text("undo", json!({})).await;
+        assert_eq!(crate::world::tree_hash(&world.workspace()), before);
+    }
+}
+
+#[tokio::test]
 async fn what_undo_cannot_take_back_is_named() {
     let world = open().await;
-    world.put("hidden.txt", "old\n");
-    world.put("sneak.sh", "echo new > hidden.txt; echo y > made.txt\n");
+    world.put("large.bin", &"x".repeat(9 << 20));
+    world.put("sneak.sh", "echo new > large.bin; echo y > made.txt\n");
     let answer = run(&world, "sh sneak.sh").await;
-    assert!(said(&answer).contains("[undo cannot take back: hidden.txt]"), "{answer}");
+    assert!(said(&answer).contains("[undo cannot take back: large.bin]"), "{answer}");
+    assert_eq!(answer["metadata"]["not_undoable"], json!(["large.bin"]));
     world.text("undo", json!({})).await;
     assert!(!world.workspace().join("made.txt").exists());
-    assert_eq!(world.get("hidden.txt"), b"new\n");
+    assert_eq!(world.get("large.bin"), b"new\n");
     run(&world, "cat a.txt").await;
     let message = world.error("undo", json!({}), "failed").await;
     assert!(!message.is_empty(), "what only looks leaves nothing to undo");
+}
+
+#[tokio::test]
+async fn in_a_large_workspace_undo_covers_what_is_named_and_says_so() {
+    let world = open().await;
+    for number in 0..20_050 {
+        fs_err::write(world.workspace().join(format!("{number}")), "").unwrap();
+    }
+    world.put("sub/named.txt", "old\n");
+    world.put("run.sh", ":\n");
+    let answer = run(&world, "echo new > sub/named.txt; mkdir -p a/b; cp a.txt a/b").await;
+    assert!(!said(&answer).contains("is large"), "what is told is enough: {answer}");
+    assert_eq!(answer["metadata"]["undoable"], 4, "{answer}");
+    world.text("undo", json!({})).await;
+    assert_eq!(world.get("sub/named.txt"), b"old\n");
+    assert!(!world.workspace().join("a").exists());
+    let answer = run(&world, "sh run.sh > sub/named.txt").await;
+    assert!(said(&answer).contains("the workspace is large"), "{answer}");
+    assert_eq!(answer["metadata"]["undo_partial"], true);
+    world.text("undo", json!({})).await;
+    assert_eq!(world.get("sub/named.txt"), b"old\n");
 }

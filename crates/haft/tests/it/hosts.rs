@@ -29,7 +29,7 @@ enum Gate {
 
 /// Where a host's program is, if the tests' own clients were installed.
 fn client(test: &str, name: &str) -> Option<PathBuf> {
-    let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
+    let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/hosts");
     let program = clients.join("node_modules/.bin").join(name);
     let found = fs_err::canonicalize(program).ok();
     if found.is_none() {

@@ -226,7 +226,7 @@ fn a_changed_list_of_tools_is_offered_anew() {
 
 /// Servers that others wrote, if the test command has installed them.
 fn installed(name: &str) -> Option<String> {
-    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/clients");
+    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/clients/hosts");
     let path = format!("{clients}/node_modules/@modelcontextprotocol/{name}/dist/index.js");
     let path = fs_err::canonicalize(path).ok()?;
     Some(path.to_str().unwrap().to_owned())

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_exec::sandbox::layers::State as Layer;
+use haft_exec::sandbox::Network;
+use haft_exec::sandbox::layers::{Layer, State as Held};
 use haft_exec::{Command, Keeper};
 use haft_mcp::client::{
     Era, Reach, Report, ServerSettings, State as ServerState, ToolFilter, greet,
@@ -124,13 +125,28 @@ async fn sandbox(haft: &Haft) -> Vec<Finding> {
     match commands.keeper().layers().await {
         Err(error) => findings.push(broken("sandbox", error.to_string())),
         Ok(layers) => findings.extend(layers.0.iter().map(|(layer, state)| match state {
-            Layer::Missing(why) => {
+            Held::Missing(why) => {
                 note("sandbox", format!("{} missing ({why}): {}", layer.name(), layer.without()))
             }
+            _ if *layer == Layer::Network => network(settings.network),
             _ => fine("sandbox", format!("{} in force", layer.name())),
         })),
     }
     findings
+}
+
+/// What the network of commands is, where the kernel can hold them to it.
+fn network(network: Network) -> Finding {
+    match network {
+        Network::Off => {
+            let says =
+                "network in force: one for each session, and a proxy for hosts that are allowed";
+            fine("sandbox", says.to_owned())
+        }
+        Network::Full => {
+            note("sandbox", "network open to every command: [sandbox] network = true".to_owned())
+        }
+    }
 }
 
 async fn tools(haft: &Haft) -> Vec<Finding> {
