@@ -127,7 +127,7 @@ impl Haft {
                 match around.settings(one) {
                     Ok(found) => settings.push(found),
                     Err(why) => {
-                        warnings.push(format!("[mcp.{}] is left out: {why}", plain(one.name)))
+                        warnings.push(format!("[mcp.{}] is left out: {why}", plain(one.name)));
                     }
                 }
             }
@@ -208,6 +208,7 @@ impl Around<'_> {
             (Some(url), None) => Reach::Http {
                 url: self.expanded(url)?,
                 headers: self.all_expanded(&table.headers)?,
+                certificates: self.environment.folder("SSL_CERT_FILE"),
             },
             (None, Some((program, args))) => {
                 Reach::Command(Box::new(self.command(one, program, args)?))

@@ -101,8 +101,9 @@ impl Connection {
                 let pipes = pipes.map_err(Trouble::NotStarted)?;
                 handler.serve_with_lifecycle(pipes, mode).await
             }
-            Reach::Http { url, headers } => {
-                let transport = http::transport(url, headers).map_err(Trouble::NotStarted)?;
+            Reach::Http { url, headers, certificates } => {
+                let transport = http::transport(url, headers, certificates.clone());
+                let transport = transport.map_err(Trouble::NotStarted)?;
                 handler.serve_with_lifecycle(transport, mode).await
             }
         };

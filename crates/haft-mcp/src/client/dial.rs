@@ -1,6 +1,7 @@
 //! One exchange over HTTP: a connection, with TLS where the address says so, a request, a response.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -28,6 +29,7 @@ const BUNDLES: [&str; 4] = [
 pub(super) async fn exchange(
     uri: &Uri,
     request: Request<Full<Bytes>>,
+    trust: &Trust,
 ) -> io::Result<Response<Incoming>> {
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let is_tls = uri.scheme_str() == Some("https");
@@ -38,7 +40,7 @@ pub(super) async fn exchange(
         return over(TokioIo::new(stream), request).await;
     }
     let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-    let stream = TlsConnector::from(trusting_the_system()?).connect(name, stream).await?;
+    let stream = TlsConnector::from(trust.config()?).connect(name, stream).await?;
     over(TokioIo::new(stream), request).await
 }
 
@@ -52,26 +54,42 @@ async fn over(
     sender.send_request(request).await.map_err(io::Error::other)
 }
 
-/// How servers prove who they are: by the certificates that this machine trusts.
-fn trusting_the_system() -> io::Result<Arc<ClientConfig>> {
-    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
-    if let Some(config) = CONFIG.get() {
-        return Ok(Arc::clone(config));
+/// How servers prove who they are: by the certificates that are trusted.
+pub(super) struct Trust {
+    certificates: Option<PathBuf>,
+    config: OnceLock<Arc<ClientConfig>>,
+}
+
+impl Trust {
+    /// Trusts the certificates in this file, or those that the machine trusts.
+    pub(super) fn new(certificates: Option<PathBuf>) -> Self {
+        Self { certificates, config: OnceLock::new() }
     }
-    let mut roots = RootCertStore::empty();
-    for bundle in BUNDLES {
-        let certificates = CertificateDer::pem_file_iter(bundle).into_iter().flatten();
-        roots.add_parsable_certificates(certificates.flatten());
+
+    /// Read when it is first needed.
+    fn config(&self) -> io::Result<Arc<ClientConfig>> {
+        if let Some(config) = self.config.get() {
+            return Ok(Arc::clone(config));
+        }
+        let bundles = match &self.certificates {
+            Some(file) => vec![file.clone()],
+            None => BUNDLES.map(PathBuf::from).to_vec(),
+        };
+        let mut roots = RootCertStore::empty();
+        for bundle in bundles {
+            let certificates = CertificateDer::pem_file_iter(bundle).into_iter().flatten();
+            roots.add_parsable_certificates(certificates.flatten());
+        }
+        if roots.is_empty() {
+            let words = "no trusted certificates are on this machine; install ca-certificates";
+            return Err(io::Error::other(words));
+        }
+        let provider = tokio_rustls::rustls::crypto::ring::default_provider();
+        let config = ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Arc::clone(self.config.get_or_init(|| Arc::new(config))))
     }
-    if roots.is_empty() {
-        let words = "no trusted certificates are on this machine; install ca-certificates";
-        return Err(io::Error::other(words));
-    }
-    let provider = tokio_rustls::rustls::crypto::ring::default_provider();
-    let config = ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::clone(CONFIG.get_or_init(|| Arc::new(config))))
 }

@@ -2,23 +2,24 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
-    AuthRequiredError, StreamableHttpClient, StreamableHttpClientTransportConfig,
-    StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 
-use super::dial;
+use super::dial::{self, Trust};
 
 /// The longest answer, whole or one event of a stream.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -38,7 +39,11 @@ pub(super) type Http = StreamableHttpClientTransport<Client>;
 ///
 /// # Errors
 /// What is wrong with the address or a header.
-pub(super) fn transport(url: &str, headers: &[(String, String)]) -> Result<Http, String> {
+pub(super) fn transport(
+    url: &str,
+    headers: &[(String, String)],
+    certificates: Option<PathBuf>,
+) -> Result<Http, String> {
     let uri: Uri = url.parse().map_err(|_| format!("`{url}` is not an address"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
         return Err(format!("`{url}` is not an address: write http://… or https://…"));
@@ -54,18 +59,21 @@ pub(super) fn transport(url: &str, headers: &[(String, String)]) -> Result<Http,
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(own);
     // A call that may have reached the server is never made twice.
     config.reinit_on_expired_session = false;
-    Ok(StreamableHttpClientTransport::with_client(Client, config))
+    let client = Client { trust: Arc::new(Trust::new(certificates)) };
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// Sends requests.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Client;
+#[derive(Clone)]
+pub(super) struct Client {
+    trust: Arc<Trust>,
+}
 
 type Failed = StreamableHttpError<io::Error>;
 
 impl Client {
     async fn send(
-        self,
+        &self,
         method: Method,
         uri: &str,
         own: Headers,
@@ -95,11 +103,10 @@ impl Client {
         }
         let request = request.body(Full::new(Bytes::from(body)));
         let request = request.map_err(|error| client(io::Error::other(error)))?;
-        let response = dial::exchange(&uri, request).await.map_err(client)?;
+        let response = dial::exchange(&uri, request, &self.trust).await.map_err(client)?;
         if response.status() == StatusCode::UNAUTHORIZED {
-            let wants = response.headers().get(WWW_AUTHENTICATE);
-            let wants = wants.and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
-            return Err(Failed::AuthRequired(AuthRequiredError::new(wants)));
+            let words = "it wants to know who you are (HTTP 401); give a token under `headers`";
+            return Err(unexpected(words.to_owned()));
         }
         Ok(response)
     }

@@ -209,6 +209,11 @@ def over_http():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if len(sys.argv) > 2:
+        import ssl
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[2])
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
