@@ -21,7 +21,7 @@ use crate::jobs::Start;
 
 pub(crate) mod answer;
 mod changes;
-mod confine;
+pub(crate) mod confine;
 mod effects;
 mod hosts;
 mod places;

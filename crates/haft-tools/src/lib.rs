@@ -27,6 +27,7 @@ mod todowrite;
 mod undo;
 mod write;
 
+pub use bash::confine::perhaps_secret;
 pub use commands::{CommandSettings, Commands, SandboxMode};
 
 /// The rules that hold where nobody has written others, in the form of a rules file.

@@ -17,6 +17,8 @@ mod journal;
 mod open;
 mod print;
 mod queue;
+mod servers;
+mod setup;
 mod shell;
 mod small_file;
 mod terminal;

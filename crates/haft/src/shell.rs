@@ -123,7 +123,7 @@ fn combine(configs: &[Loaded], flag: Option<SandboxMode>) -> SandboxTable {
 }
 
 /// A folder as a config file names it; none if it is not there.
-fn folder(text: &str, home: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn folder(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),

@@ -245,7 +245,7 @@ impl Policy {
             return Some((perhaps(rule, effect), TO_PERHAPS));
         }
         let (allow, why) = (allow?, effect.unproven.as_deref()?);
-        let all = allows().filter(|rule| rule.pattern().is_everything()).last();
+        let all = allows().rfind(|rule| rule.pattern().is_everything());
         let is_all = |all: &Rule| self.asks_after(all, &effect.key).next().is_none();
         if all.is_some_and(|all| is_all(all)) && !self.denies_part_of(&effect.key) {
             return None;

@@ -161,7 +161,8 @@ fn scratch(all: &Path, session: &str) -> Option<PathBuf> {
 }
 
 /// Files of the workspace that may be secrets: some whatever their names, then by their names.
-fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
+#[must_use]
+pub fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut folders = std::collections::VecDeque::from([root.to_owned()]);
