@@ -1,0 +1,1 @@
+//! Compressed bytes in any pieces, bombs and ruins.
