@@ -59,6 +59,22 @@ impl Client {
         Ok(Connected { stream, whole_url: true, proxy_authorization })
     }
 
+    /// Says what can be said without a packet: whether the host may be reached by its name or address as
+    /// it is written.
+    ///
+    /// # Errors
+    /// If it may not.
+    pub fn check_name(&self, target: &Target) -> Result<(), WebError> {
+        let why = match target.address() {
+            Some(address) => not_public(address),
+            None => target.is_local_name().then_some("its name is for local use"),
+        };
+        match why.filter(|_| !self.is_private_host(target)) {
+            Some(why) => Err(private(target, why.to_owned())),
+            None => Ok(()),
+        }
+    }
+
     /// The addresses of a target, all of which may be connected to. One that may not is enough to
     /// refuse: an honest name has no such company.
     async fn checked(
@@ -67,33 +83,27 @@ impl Client {
         reach: Reach,
         proxied: bool,
     ) -> Result<Vec<IpAddr>, WebError> {
-        let host = target.host().to_owned();
         let allowed = reach == Reach::Configured || self.is_private_host(target);
-        let private = |why: &str| WebError::Private { host: host.clone(), why: why.to_owned() };
-        if target.is_local_name() && !allowed {
-            return Err(private("its name is for local use"));
+        if !allowed {
+            self.check_name(target)?;
         }
-        let found = match target.address() {
-            Some(address) => Ok(vec![address]),
-            None => self.resolver().resolve(&host).await,
-        };
-        let addresses = match found {
+        if let Some(address) = target.address() {
+            return Ok(vec![address]);
+        }
+        let addresses = match self.resolver().resolve(target.host()).await {
             Ok(addresses) => addresses,
             // Behind a proxy, names may be known to nobody but the proxy.
             Err(_) if proxied => return Ok(Vec::new()),
             Err(error) => {
+                let host = target.host().to_owned();
                 return Err(WebError::Unreachable { host, why: error.to_string() });
             }
         };
-        if let Some((address, why)) =
-            addresses.iter().find_map(|address| Some((address, not_public(*address)?)))
-            && !allowed
-        {
-            let what =
-                if target.address().is_some() { String::new() } else { format!("{address}, ") };
-            return Err(private(&format!("{what}{why}")));
+        let refused = addresses.iter().find_map(|it| Some((it, not_public(*it)?)));
+        match refused.filter(|_| !allowed) {
+            Some((address, why)) => Err(private(target, format!("{address}, {why}"))),
+            None => Ok(addresses),
         }
-        Ok(addresses)
     }
 
     async fn secured(&self, target: &Target, stream: TcpStream) -> Result<Connected, WebError> {
@@ -117,6 +127,10 @@ impl Client {
             Err(error) => Err(WebError::Unreachable { host, why: error.to_string() }),
         }
     }
+}
+
+fn private(target: &Target, why: String) -> WebError {
+    WebError::Private { host: target.host().to_owned(), why }
 }
 
 /// Connects to the first address that answers.

@@ -142,6 +142,3 @@ impl Decoder {
 fn undecodable(error: &io::Error) -> String {
     format!("it cannot be decompressed ({error})")
 }
-
-#[cfg(test)]
-mod tests;

@@ -149,7 +149,7 @@ impl Target {
         let ends_in = |name: &&str| {
             host.strip_suffix(*name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
-        self.address().is_none() && LOCAL_NAMES.iter().any(|name| ends_in(name))
+        self.address().is_none() && LOCAL_NAMES.iter().any(ends_in)
     }
 
     /// Whether a redirect from here to `next` stays with the same site: the same host, no less secure.

@@ -12,6 +12,7 @@ use toml::de::DeTable;
 
 use crate::shell::SandboxTable;
 use crate::small_file;
+use crate::web::WebTable;
 
 /// A config file: `haft.toml`, the user's `config.toml`, or the machine's `managed.toml`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +27,8 @@ pub(crate) struct ConfigFile {
     pub(crate) features: BTreeSet<String>,
     /// How far commands are confined.
     pub(crate) sandbox: SandboxTable,
+    /// How the web is reached, and who searches it.
+    pub(crate) web: WebTable,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
 }
@@ -155,6 +158,9 @@ impl Loaded {
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        if self.file.web != WebTable::default() {
+            settings.push("[web]".to_owned());
+        }
         settings
     }
 
@@ -173,6 +179,7 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        self.file.web = WebTable::default();
     }
 }
 

@@ -20,6 +20,7 @@ mod shell;
 mod small_file;
 mod terminal;
 mod trust;
+mod web;
 
 use args::Cli;
 use environment::Environment;

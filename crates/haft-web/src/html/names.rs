@@ -19,6 +19,8 @@ pub(super) enum Role {
     Inline(&'static str),
     /// It has no content and no end.
     Void(&'static str),
+    /// It stands above the line, which text shows by a sign.
+    Raised,
     /// A choice of a form.
     Option,
     /// Its tags are dropped, what is in it stays.
@@ -62,8 +64,7 @@ pub(super) fn role(name: &str) -> Role {
         "em" | "i" | "cite" | "dfn" | "var" => Role::Inline("em"),
         "code" | "kbd" | "samp" | "tt" => Role::Inline("code"),
         "del" | "s" | "strike" => Role::Inline("del"),
-        "sub" => Role::Inline("sub"),
-        "sup" => Role::Inline("sup"),
+        "sup" => Role::Raised,
         "br" => Role::Void("br"),
         "hr" => Role::Void("hr"),
         "img" => Role::Void("img"),
@@ -132,7 +133,7 @@ pub(super) fn has_shell_word(text: &str) -> bool {
 
 /// Whether it is a part of a sentence.
 pub(super) fn is_inline(name: &str) -> bool {
-    matches!(name, "a" | "strong" | "em" | "code" | "del" | "sub" | "sup")
+    matches!(name, "a" | "strong" | "em" | "code" | "del")
 }
 
 /// Whether it is a heading.

@@ -173,6 +173,7 @@ impl<O: Out> State<'_, O> {
             Role::Inline("a") => self.link(tag),
             Role::Inline(name) => self.inline(name, tag),
             Role::Void(name) => self.void(name, tag),
+            Role::Raised => self.text("^"),
             Role::Option => {
                 self.text(if self.after_option { ", " } else { " " });
                 self.after_option = true;

@@ -1,1 +1,0 @@
-//! Compressed bytes in any pieces, bombs and ruins.
