@@ -15,6 +15,8 @@ pub(super) enum Role {
     Block(&'static str),
     /// A part of a table, under this name.
     Table(&'static str),
+    /// What is said about a table.
+    Caption,
     /// A part of a sentence that is kept, under this name.
     Inline(&'static str),
     /// It has no content and no end.
@@ -58,7 +60,7 @@ pub(super) fn role(name: &str) -> Role {
         "tr" => Role::Table("tr"),
         "td" => Role::Table("td"),
         "th" => Role::Table("th"),
-        "caption" => Role::Wrapper,
+        "caption" => Role::Caption,
         "a" => Role::Inline("a"),
         "strong" | "b" => Role::Inline("strong"),
         "em" | "i" | "cite" | "dfn" | "var" => Role::Inline("em"),

@@ -9,7 +9,7 @@ use html5ever::tokenizer::states::{RawKind, ScriptData};
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
 use super::names::{
-    Role, attribute, ends_by_itself, has, has_shell_word, is_shell, is_shell_role, role,
+    Role, attribute, ends_by_itself, has, has_shell_word, is_heading, is_shell, is_shell_role, role,
 };
 use super::{Out, Reading};
 use crate::target::Target;
@@ -62,6 +62,8 @@ struct State<'a, O> {
     open: Vec<&'static str>,
     title: Option<String>,
     in_title: bool,
+    /// Whether nothing came since the last element was opened.
+    just_opened: bool,
     /// Whether a choice of a form came before.
     after_option: bool,
 }
@@ -78,6 +80,7 @@ impl<'a, O: Out> Sieve<'a, O> {
             open: Vec::new(),
             title: None,
             in_title: false,
+            just_opened: false,
             after_option: false,
         };
         Self { state: RefCell::new(state) }
@@ -168,6 +171,11 @@ impl<O: Out> State<'_, O> {
             Role::Void("base") => self.rebase(tag),
             _ if self.is_outside() => {}
             Role::Wrapper => self.separate(),
+            // It stands above its table, where there is room for it.
+            Role::Caption => {
+                self.close("table");
+                self.separate();
+            }
             Role::Block(name) => self.block(name, tag),
             Role::Table(name) => self.table(name, tag),
             Role::Inline("a") => self.link(tag),
@@ -229,6 +237,15 @@ impl<O: Out> State<'_, O> {
                 self.after_option = false;
                 self.separate();
             }
+            Role::Caption if !self.open.contains(&"table") => {
+                self.separate();
+                self.push("table", &[]);
+            }
+            // The end of any heading is the end of the one that is open.
+            Role::Block(name) if is_heading(name) => {
+                let open = self.open.iter().rev().copied().find(|open| is_heading(open));
+                self.close(open.unwrap_or(name));
+            }
             Role::Block(name) | Role::Table(name) | Role::Inline(name) => self.close(name),
             Role::Void("br") => self.void("br", &no_attributes()),
             _ => {}
@@ -253,6 +270,7 @@ impl<O: Out> State<'_, O> {
             return;
         }
         self.ensure_cell();
+        self.just_opened = false;
         self.out.text(text, literal);
     }
 

@@ -32,6 +32,7 @@ impl<O: Out> State<'_, O> {
         }
         self.open.push(name);
         self.out.open(name, attributes);
+        self.just_opened = true;
     }
 
     /// Closes everything, and goes on elsewhere with what gives the text its place.
@@ -76,6 +77,7 @@ impl<O: Out> State<'_, O> {
     pub(super) fn close_down_to(&mut self, length: usize) {
         while self.open.len() > length {
             if let Some(name) = self.open.pop() {
+                self.just_opened = false;
                 self.out.close(name);
             }
         }

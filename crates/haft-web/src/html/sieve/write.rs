@@ -23,6 +23,7 @@ impl<O: Out> State<'_, O> {
                 self.close("p");
                 self.separate();
             }
+            Some(_) if self.just_opened => {}
             Some("td" | "th") => self.out.text(" ", false),
             Some("pre" | "table" | "thead" | "tbody" | "tr" | "ul" | "ol") => {}
             Some("li" | "blockquote") => self.out.break_block(),
@@ -67,10 +68,8 @@ impl<O: Out> State<'_, O> {
         }
         match name {
             "table" => {
-                // Tables within tables are layout: their words are what counts.
-                if self.open.contains(&"table") {
-                    return self.separate();
-                }
+                // A table around a table is layout, and ends here: what is in the inner one counts.
+                self.close("table");
                 self.close_within("p", &["li", "blockquote"]);
                 if self.open.is_empty() {
                     self.out.may_cut();
