@@ -13,6 +13,7 @@ use toml::de::DeTable;
 use crate::servers::McpTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
+use crate::web::WebTable;
 
 /// A config file: `haft.toml`, the user's `config.toml`, or the machine's `managed.toml`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +30,8 @@ pub(crate) struct ConfigFile {
     pub(crate) sandbox: SandboxTable,
     /// MCP servers whose tools are offered, by name.
     pub(crate) mcp: BTreeMap<String, McpTable>,
+    /// How the web is reached, and who searches it.
+    pub(crate) web: WebTable,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
 }
@@ -162,6 +165,9 @@ impl Loaded {
         settings.extend(used.map(|(name, table)| {
             format!("[mcp.{}] {}", haft_runtime::plain(name), table.described())
         }));
+        if self.file.web != WebTable::default() {
+            settings.push("[web]".to_owned());
+        }
         settings
     }
 
@@ -182,6 +188,7 @@ impl Loaded {
         self.file.features.clear();
         // A server that is switched off is less, not more.
         self.file.mcp.retain(|_, table| table.enabled == Some(false));
+        self.file.web = WebTable::default();
     }
 }
 

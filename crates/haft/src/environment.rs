@@ -74,6 +74,12 @@ impl Environment {
         found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
     }
 
+    /// A variable, if it is set to a text.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        let found = self.variables.iter().find(|(key, _)| key.as_os_str() == name);
+        found.and_then(|(_, value)| value.to_str()).filter(|it| !it.is_empty()).map(str::to_owned)
+    }
+
     /// The workspace: what the user named, else the git root above us, else where we are.
     pub(crate) fn workspace(&self, named: Option<&Path>) -> std::io::Result<PathBuf> {
         if let Some(named) = named {

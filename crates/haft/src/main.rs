@@ -23,6 +23,7 @@ mod shell;
 mod small_file;
 mod terminal;
 mod trust;
+mod web;
 
 use args::Cli;
 use environment::Environment;

@@ -127,6 +127,7 @@ impl Haft {
         let runtime = runtime
             .share(Arc::new(workspace))
             .share(Arc::new(self.commands()))
+            .share(Arc::new(self.web()))
             .policy(self.policy()?)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
