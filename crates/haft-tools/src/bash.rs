@@ -166,7 +166,8 @@ impl Bash {
         }
         let script = params.command.clone();
         let workdir = params.workdir.clone().unwrap_or_else(|| ".".to_owned());
-        let home = self.commands.settings().home.clone();
+        let settings = self.commands.settings();
+        let (home, own) = (settings.home.clone(), hosts::has_own_loopback(settings));
         let plan = move |workspace: &Workspace| {
             let cwd = workspace.locate(&workdir).map_err(failed)?;
             if !cwd.path.is_dir() {
@@ -174,7 +175,11 @@ impl Bash {
                 let message = format!("workdir {shown} is no folder; name one that exists");
                 return Err(ToolError::failed(message));
             }
-            Ok(effects::plan(workspace, &script, cwd, home.as_deref()))
+            let mut plan = effects::plan(workspace, &script, cwd, home.as_deref());
+            if own {
+                plan.effects = plan.effects.into_iter().map(hosts::without_loopback).collect();
+            }
+            Ok(plan)
         };
         self.files.blocking(plan).await?
     }
@@ -187,8 +192,8 @@ impl Bash {
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
         let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
-        let (mut sandbox, clearance) = tokio::try_join!(sandbox, cx.clearance(&[]))?;
-        let hosts = hosts::open(&mut sandbox, &plan.effects, clearance);
+        let (mut sandbox, hosts) = tokio::try_join!(sandbox, hosts::known(settings, cx))?;
+        let hosts = hosts.and_then(|known| hosts::open(&mut sandbox, &plan.effects, known));
         let mut set = vec![
             ("HAFT_SESSION".into(), cx.session.as_str().into()),
             ("HAFT_CALL".into(), cx.call.as_str().into()),
