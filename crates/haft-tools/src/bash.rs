@@ -19,10 +19,11 @@ use crate::commands::Commands;
 use crate::files::{Files, failed};
 use crate::jobs::Start;
 
-mod answer;
+pub(crate) mod answer;
 mod changes;
-mod confine;
+pub(crate) mod confine;
 mod effects;
+mod hosts;
 mod places;
 mod repository;
 pub(crate) mod said;
@@ -183,7 +184,12 @@ impl Bash {
                 let message = format!("workdir {shown} is no folder; name one that exists");
                 return Err(ToolError::failed(message));
             }
-            Ok(effects::plan(workspace, &script, cwd, commands.settings()))
+            let settings = commands.settings();
+            let mut plan = effects::plan(workspace, &script, cwd, settings);
+            if hosts::has_own_loopback(settings) {
+                plan.effects = plan.effects.into_iter().map(hosts::without_loopback).collect();
+            }
+            Ok(plan)
         };
         self.files.blocking(plan).await?
     }
@@ -195,7 +201,9 @@ impl Bash {
         cx: &Context,
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
-        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx).await?;
+        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
+        let (mut sandbox, hosts) = tokio::try_join!(sandbox, hosts::known(settings, cx))?;
+        let hosts = hosts.and_then(|known| hosts::open(&mut sandbox, &plan.effects, known));
         let mut set = vec![
             ("HAFT_SESSION".into(), cx.session.as_str().into()),
             ("HAFT_CALL".into(), cx.call.as_str().into()),
@@ -219,6 +227,7 @@ impl Bash {
         command.errors = Errors::Joined;
         command.terminal = params.pty.unwrap_or(false).then_some(Size { columns: 120, rows: 40 });
         command.sandbox = sandbox;
+        command.hosts = hosts;
         Ok(command)
     }
 

@@ -38,7 +38,7 @@ pub struct CommandSettings {
     pub sandbox: SandboxMode,
     /// What happens where the kernel lacks a layer of the sandbox.
     pub demand: Demand,
-    /// What every confined command can reach; one that was allowed to connect reaches more.
+    /// What every confined command can reach; hosts that were allowed are reached through a proxy.
     pub network: Network,
     /// Folders beside the workspace that may be changed.
     pub writable: Vec<PathBuf>,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use haft_exec::{EndedBy, Exit, Input, Patience, Process, Prompts};
+use haft_exec::{EndedBy, Exit, Input, Patience, Process, Prompts, Refusals};
 use haft_runtime::{CancellationToken, SessionId};
 use tokio::sync::Notify;
 
@@ -30,8 +30,10 @@ pub(crate) struct Job {
     /// What was called.
     pub(crate) command: String,
     pub(crate) started: Instant,
-    /// Whether it has a network of its own, so that its ports cannot be seen.
+    /// Whether its network is that of the session's commands, not the machine's.
     pub(crate) own_network: bool,
+    /// The hosts that it was refused.
+    pub(crate) refusals: Refusals,
     pub(crate) input: tokio::sync::Mutex<Option<Input>>,
     /// Something was said, or something ended.
     pub(crate) changed: Notify,
@@ -122,6 +124,7 @@ impl Jobs {
             command: start.command,
             started: Instant::now(),
             own_network: start.own_network,
+            refusals: start.process.refusals(),
             input: tokio::sync::Mutex::new(start.process.take_input()),
             changed: Notify::new(),
             kill: CancellationToken::new(),

@@ -16,10 +16,14 @@ mod environment;
 mod journal;
 mod open;
 mod print;
+mod queue;
+mod servers;
+mod setup;
 mod shell;
 mod small_file;
 mod terminal;
 mod trust;
+mod web;
 
 use args::Cli;
 use environment::Environment;

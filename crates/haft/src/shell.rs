@@ -24,7 +24,7 @@ pub(crate) struct SandboxTable {
     /// Whether a command is refused where the kernel lacks a layer of the sandbox (false).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) required: Option<bool>,
-    /// Whether every command can reach the network (false).
+    /// Whether every command can reach the whole network (false); else hosts that rules allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<bool>,
     /// Folders beside the workspace that commands may change; not taken from a project.
@@ -118,7 +118,7 @@ fn combine(configs: &[Loaded], flag: Option<SandboxMode>) -> SandboxTable {
 }
 
 /// A folder as a config file names it; none if it is not there.
-fn folder(text: &str, home: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn folder(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),

@@ -48,7 +48,7 @@ pub struct Effect {
     pub key: Cow<'static, str>,
     /// The path, command, host or name it is done to: what a rule's pattern is compared with.
     pub value: String,
-    /// The same thing under another name that rules may use: a path's absolute form.
+    /// The same thing under another name that rules may use: a path's absolute form, a page's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<String>,
     /// Why this could not be fully worked out; then no pattern short of `*` can allow it.
@@ -111,6 +111,20 @@ impl Effect {
     #[must_use]
     pub fn connect(url: impl Into<String>) -> Self {
         Self::new(EffectKind::Connect, "webfetch".into(), url.into())
+    }
+
+    /// Fetching the page at `url`; `host` has the port where it is not the usual one. Rules may speak of
+    /// either, see [`Effect::page`].
+    #[must_use]
+    pub fn fetch(url: impl Into<String>, host: impl Into<String>) -> Self {
+        Self { also: Some(host.into()), ..Self::connect(url) }
+    }
+
+    /// The URL and the host of a page that would be fetched.
+    #[must_use]
+    pub fn page(&self) -> Option<(&str, &str)> {
+        let host = self.also.as_deref().filter(|_| self.kind == EffectKind::Connect)?;
+        Some((&self.value, host))
     }
 
     /// Using a tool on `value`, under a permission of its own; `*` where there is nothing to tell apart.

@@ -1,7 +1,7 @@
 //! What the model and the surfaces are told of a command that has ended.
 
-use haft_exec::sandbox::denial::Refused;
-use haft_exec::sandbox::layers::Layers;
+use haft_exec::sandbox::denial::{Denial, Refused};
+use haft_exec::sandbox::layers::{Layer, Layers};
 use haft_exec::{Ended, EndedBy, Exit};
 use haft_runtime::{Metadata, Output, plain};
 use serde_json::json;
@@ -57,16 +57,9 @@ impl Answer {
             let all = ended
                 .denials
                 .iter()
-                .map(|it| json!({ "what": refused(&it.what), "hint": it.hint }));
+                .map(|it| json!({ "what": refused(&it.what), "hint": hint(it) }));
             put("denials", all.collect());
-            let shown = ended.denials.iter().map(|it| {
-                format!(
-                    "[the sandbox refused {}; to allow it: {}]",
-                    refused(&it.what),
-                    plain(&it.hint)
-                )
-            });
-            notes.extend(shown);
+            notes.extend(ended.denials.iter().map(denied));
         }
         let gone: Vec<String> =
             layers.missing().map(|(layer, why)| format!("{}: {why}", layer.name())).collect();
@@ -160,7 +153,35 @@ impl Answer {
 /// A line about the layers of the sandbox that are missing.
 pub(super) fn missing(layers: &Layers) -> Option<String> {
     let names: Vec<&str> = layers.missing().map(|(layer, _)| layer.name()).collect();
-    (!names.is_empty()).then(|| format!("[sandbox without {}: see haft doctor]", names.join(", ")))
+    let offline = if layers.missing().any(|(layer, _)| layer == Layer::Network) {
+        "; no host can be reached unless `[sandbox] network = true`"
+    } else {
+        ""
+    };
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("[sandbox without {names}: see haft doctor{offline}]"))
+}
+
+/// A line about something that the sandbox refused.
+pub(crate) fn denied(denial: &Denial) -> String {
+    let what = refused(&denial.what);
+    format!("[the sandbox refused {what}; to allow it: {}]", plain(&hint(denial)))
+}
+
+/// What would allow it. Who met the closed network used no proxy, so a rule alone may not help.
+fn hint(denial: &Denial) -> String {
+    let Refused::Connect(host) = &denial.what else { return denial.hint.clone() };
+    let host = host.as_deref().unwrap_or("HOST");
+    format!(
+        "{}, for programs that use HTTP_PROXY, such as git over https; ssh and others that do not \
+         need `[sandbox] network = true`",
+        rule(host)
+    )
+}
+
+/// The rule that lets commands reach a host.
+pub(super) fn rule(host: &str) -> String {
+    format!("the rule `[permission.webfetch] \"{host}\" = \"allow\"`")
 }
 
 fn append(text: &mut String, notes: &[String]) {
@@ -190,6 +211,7 @@ fn refused(what: &Refused) -> String {
         Refused::Read(path) => format!("to read {}", plain(&path.to_string_lossy())),
         Refused::Connect(Some(host)) => format!("to connect to {}", plain(host)),
         Refused::Connect(None) => "to connect".to_owned(),
+        Refused::Host(host) => format!("to connect to {host}"),
     }
 }
 

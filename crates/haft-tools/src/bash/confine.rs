@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use haft_exec::sandbox::{Network, Protected};
+use haft_exec::sandbox::Protected;
 use haft_exec::{Confinement, Sandbox};
 use haft_runtime::permission::{Action, Effect, EffectKind};
 use haft_runtime::{Context, ToolError};
@@ -107,8 +107,8 @@ pub(super) async fn sandbox(
         read.into_iter().chain([root.to_owned()]).filter(|path| is_private(path)).collect();
     confinement.hidden = hidden;
     confinement.scratch = scratch;
-    let connects = effects.iter().any(|effect| effect.kind == EffectKind::Connect);
-    confinement.network = if connects { Network::Full } else { settings.network };
+    confinement.network = settings.network;
+    confinement.peers = Some(cx.session.to_string());
     confinement.demand = settings.demand;
     Ok(Sandbox::Confined(confinement))
 }
@@ -167,7 +167,8 @@ fn scratch(all: &Path, session: &str) -> Option<PathBuf> {
 }
 
 /// Files of the workspace that may be secrets: some whatever their names, then by their names.
-fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
+#[must_use]
+pub fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut folders = std::collections::VecDeque::from([root.to_owned()]);

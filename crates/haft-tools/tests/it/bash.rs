@@ -29,7 +29,7 @@ fn said(answer: &Value) -> &str {
 }
 
 /// Whether every layer of the sandbox is there; else the test says that it is skipped.
-async fn confines(test: &str) -> bool {
+pub(crate) async fn confines(test: &str) -> bool {
     let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-tools-keeper"));
     let mut command = Command::new("/bin/sh", "/").args(["-c", ":"]);
     command.sandbox = Sandbox::Confined(Confinement::read_only());

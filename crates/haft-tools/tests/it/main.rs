@@ -22,6 +22,7 @@ mod hazards;
 mod invalid;
 mod job;
 mod list;
+mod network;
 mod question;
 mod read;
 #[path = "../../../haft-shell/tests/it/scripts.rs"]
