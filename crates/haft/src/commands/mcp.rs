@@ -23,7 +23,7 @@ const LEAST_TOKEN: usize = 16;
 
 pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
     haft.recover(printer)?;
-    let server = server(haft, &args)?;
+    let server = server(haft, &args).await?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
@@ -68,7 +68,7 @@ fn token(path: &Path) -> anyhow::Result<String> {
     Ok(token.to_owned())
 }
 
-fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
+async fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
     let mut registry = haft.registry();
     choose(&mut registry, &args.tools)?;
     let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
@@ -85,6 +85,9 @@ fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
         settings.session = session.clone();
     }
     settings.structured = args.structured;
+    if args.tools.iter().any(|name| name == "default" || name == "all") {
+        haft.offer_early(&runtime).await;
+    }
     Ok(Server::new(runtime, settings))
 }
 
