@@ -1,16 +1,17 @@
 //! `haft mcp`: the tools for an agent that speaks the Model Context Protocol.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
 use haft_mcp::server::http::{self, Listener};
-use haft_mcp::server::{Asks, Server, Settings, stdio};
-use haft_runtime::{AskQueue, Client, Registry, Store};
+use haft_mcp::server::{Asks, Hint, Place, Server, Settings, stdio};
+use haft_runtime::{AskQueue, Client, Registry, Store, plain};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::McpArgs;
+use crate::args::{Common, McpArgs};
 use crate::open::Haft;
 use crate::print::Printer;
 use crate::small_file;
@@ -21,14 +22,16 @@ const LEFT_OUT: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
 /// A token that is shorter can be guessed.
 const LEAST_TOKEN: usize = 16;
 
-pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
+pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
     haft.recover(printer)?;
-    let server = server(haft, &args)?;
+    choose(&mut haft.registry(), &args.tools)?;
+    let (haft, args) = (Arc::new(haft), Arc::new(args));
+    let server = server(&haft, &args);
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
-        served = serve(&server, haft, printer, &args) => served?,
+        served = serve(&server, &haft, printer, &args) => served?,
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hangup.recv() => {}
@@ -68,12 +71,7 @@ fn token(path: &Path) -> anyhow::Result<String> {
     Ok(token.to_owned())
 }
 
-fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
-    let mut registry = haft.registry();
-    choose(&mut registry, &args.tools)?;
-    let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
-    let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
-    let runtime = haft.runtime_of(registry, asks)?;
+fn server(haft: &Arc<Haft>, args: &Arc<McpArgs>) -> Server {
     let mut settings = Settings::new(&haft.project, haft.common.agent.clone());
     settings.audience = haft.audience();
     settings.audience.client = Client::Mcp;
@@ -85,7 +83,40 @@ fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
         settings.session = session.clone();
     }
     settings.structured = args.structured;
-    Ok(Server::new(runtime, settings))
+    // Over HTTP there are many clients, and none of them speaks for the others.
+    let named = haft.common.dir.is_some() || args.http.is_some();
+    let hint = if named { Hint::Unneeded } else { Hint::Roots };
+    let (haft, args) = (Arc::clone(haft), Arc::clone(args));
+    Server::opening(settings, hint, move |root| {
+        let opened = match root {
+            Some(root) => place_at(&haft, root, &args),
+            None => place(&haft, &args),
+        };
+        opened.map_err(|error| format!("{error:#}"))
+    })
+}
+
+/// The runtime of this workspace.
+fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
+    let mut registry = haft.registry();
+    choose(&mut registry, &args.tools)?;
+    let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
+    let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
+    Ok(Place { runtime: haft.runtime_of(registry, asks)?, project: haft.project.clone() })
+}
+
+/// The runtime of the folder that the client works in.
+fn place_at(haft: &Haft, root: &Path, args: &McpArgs) -> anyhow::Result<Place> {
+    if fs_err::canonicalize(root)? == haft.root {
+        return place(haft, args);
+    }
+    let common = Common { dir: Some(root.to_owned()), ..haft.common.clone() };
+    let haft = Haft::open(haft.environment.clone(), common)?;
+    let lost = Cell::new(None);
+    let printer = Printer { colour: false, lost: &lost };
+    haft.warnings.iter().for_each(|it| printer.note(format!("haft: warning: {}", plain(it))));
+    haft.recover(printer)?;
+    place(&haft, args)
 }
 
 /// Leaves out what was not asked for.
