@@ -29,12 +29,12 @@ mod stdio;
 mod tools;
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_runtime::{
-    AgentId, Audience, CallId, CancellationToken, Client, NewSession, Runtime, SessionId,
-    ToolError, Toolset,
+    AgentId, Audience, BoxFuture, CallId, CancellationToken, Client, NewSession, Runtime,
+    SessionId, ToolError, Toolset,
 };
 
 pub use asks::{AskMode, Asks, UnknownAskMode};
@@ -110,7 +110,10 @@ impl Server {
     pub fn opening(
         settings: Settings,
         hint: Hint,
-        open: impl Fn(Option<&Path>) -> Result<Place, String> + Send + Sync + 'static,
+        open: impl Fn(Option<PathBuf>) -> BoxFuture<'static, Result<Place, String>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self::of(Places::opened_by(hint, Box::new(open)), settings)
     }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use haft_exec::{EndedBy, Exit, Input, Patience, Process, Prompts, Refusals};
-use haft_runtime::{CancellationToken, SessionId, Spill};
+use haft_runtime::{CancellationToken, SessionId};
 use tokio::sync::Notify;
 
-use crate::bash::said::make_file;
+use crate::bash::said::Written;
 
 /// Most jobs of one session that run at a time.
 const RUNNING: usize = 32;
@@ -88,7 +88,8 @@ pub(crate) struct Start {
     pub(crate) process: Process,
     pub(crate) command: String,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) spill: Spill,
+    /// What it has said so far, and where the rest goes.
+    pub(crate) said: Written,
     pub(crate) own_network: bool,
     /// How its program ended, if it has: then only those are left that it started.
     pub(crate) left: Option<(Option<Exit>, u32)>,
@@ -100,22 +101,22 @@ impl Jobs {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let jobs = all.entry(session.clone()).or_default();
         if jobs.iter().filter(|job| !job.is_done()).count() >= RUNNING {
+            fs_err::remove_file(&start.said.spill.path).ok();
             let full = format!("{RUNNING} jobs run already; kill one first");
             return Err(std::io::Error::other(full));
         }
         let number = jobs.last().map_or(1, |job| job.number + 1);
-        let file = make_file(&start.spill.path)?.into_file();
         let state = match start.left {
             Some((exit, count)) => State::Left { exit, count },
             None => State::Running,
         };
         let log = Log {
-            file: Some(file),
-            path: start.spill.path,
+            file: Some(start.said.file),
+            path: start.said.spill.path,
             owner: Owner::Job,
-            room: start.spill.room,
-            total: 0,
-            read_to: 0,
+            room: start.said.spill.room,
+            total: start.said.total,
+            read_to: start.said.total,
             state,
         };
         let job = Arc::new(Job {

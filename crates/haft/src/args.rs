@@ -8,6 +8,8 @@ use haft_mcp::server::AskMode;
 use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
 
+use crate::setup::{HostName, Scope};
+
 /// The handle by which a language model holds a computer: a tool runtime for coding agents.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, max_term_width = 100)]
@@ -119,6 +121,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<TrustCommand>,
     },
+    /// Plug haft into another program: print the config, write it, or take it out
+    Setup(SetupArgs),
     /// Say what works here and what does not
     Doctor,
     /// Offer the tools to an agent that speaks MCP, on standard input and output
@@ -141,8 +145,8 @@ const CALL_HELP: &str =
 /// `haft mcp …`
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Tools to offer, by name; `default` is all but todowrite, todoread, question and batch, which
-    /// agents have of their own; `all` is every one
+    /// Tools to offer, by name; `default` is all but those that agents have of their own (todowrite,
+    /// todoread, question, batch, webfetch, websearch, codesearch); `all` is every one
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "default")]
     pub(crate) tools: Vec<String>,
     /// Who answers asks: auto, host, elicit, queue, deny or allow
@@ -321,6 +325,42 @@ pub(crate) struct UndoArgs {
     /// Only show what would be changed
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// `haft setup …`
+#[derive(Debug, Args)]
+#[command(after_help = "Arguments after `--` are passed on to `haft mcp`.")]
+pub(crate) struct SetupArgs {
+    /// The program
+    pub(crate) host: HostName,
+    /// Whose config
+    #[arg(long, default_value = "user")]
+    pub(crate) scope: Scope,
+    /// The name under which the program lists haft
+    #[arg(long, default_value = "haft", value_parser = server_name)]
+    pub(crate) name: String,
+    /// Write it into the program's config, after showing what changes
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) write: bool,
+    /// Take it out of the program's config, after showing what changes
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Put it in the place of another entry of that name
+    #[arg(long, requires = "write")]
+    pub(crate) replace: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// More arguments for `haft mcp`
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) extra: Vec<String>,
+}
+
+/// A name that every program takes.
+fn server_name(text: &str) -> Result<String, &'static str> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let takes = !text.is_empty() && text.len() <= 32 && text.chars().all(fine);
+    takes.then(|| text.to_owned()).ok_or("use 1 to 32 letters, digits, `_` or `-`")
 }
 
 /// `haft config …`

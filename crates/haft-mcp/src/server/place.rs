@@ -1,9 +1,9 @@
 //! Where a server works: known from the start, or found out from its client.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_runtime::{CancellationToken, Runtime};
+use haft_runtime::{BoxFuture, CancellationToken, Runtime};
 use percent_encoding::percent_decode_str;
 use rmcp::model::{ErrorData, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
@@ -31,7 +31,9 @@ pub enum Hint {
     Roots,
 }
 
-type Open = Box<dyn Fn(Option<&Path>) -> Result<Place, String> + Send + Sync>;
+/// Opens a place, or says why it cannot be.
+pub(super) type Open =
+    Box<dyn Fn(Option<PathBuf>) -> BoxFuture<'static, Result<Place, String>> + Send + Sync>;
 
 /// The place, once it is known.
 pub(super) struct Places {
@@ -62,7 +64,7 @@ impl Places {
                 Hint::Unneeded => None,
             };
             let Some(open) = &self.open else { return Err("there is no workspace".to_owned()) };
-            open(root.as_deref())
+            open(root).await
         });
         let place = opened.await.map_err(|why| ErrorData::internal_error(why, None))?;
         self.known.cancel();

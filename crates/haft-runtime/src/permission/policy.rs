@@ -74,7 +74,8 @@ impl fmt::Display for RuleRef {
 /// the rule has to name, and one that is unproven, for which only `*` speaks, and only where no rule
 /// denies anything of the permission, nor asks about a part of it that the `*` leaves to it: what
 /// cannot be worked out might be just that. An effect of which only the beginning is certain asks
-/// where such a rule is about something that begins like that. One that is only [mentioned](super::Weight::Mentioned) needs no rule to allow it.
+/// where such a rule is about something that begins like that. One that is only [mentioned](super::Weight::Mentioned) needs no rule to allow it: only a deny counts,
+/// and an ask that is about something narrower than all.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     layers: Vec<Layer>,
@@ -206,7 +207,7 @@ impl Policy {
         let mut lost: Vec<_> = lost_to_word.collect();
         let Some((objection, why)) = self.objection(&words, word, effect) else {
             let action = word.map_or(Action::Ask, Rule::action);
-            if effect.weight == Weight::Mentioned && action != Action::Deny {
+            if effect.weight == Weight::Mentioned && !word.is_some_and(means_it) {
                 lost.extend(word.map(|word| Lost::new(word, TO_MENTION)));
                 return Decision { action: Action::Allow, rule: None, lost };
             }
@@ -245,7 +246,7 @@ impl Policy {
             return Some((perhaps(rule, effect), TO_PERHAPS));
         }
         let (allow, why) = (allow?, effect.unproven.as_deref()?);
-        let all = allows().filter(|rule| rule.pattern().is_everything()).last();
+        let all = allows().rfind(|rule| rule.pattern().is_everything());
         let is_all = |all: &Rule| self.asks_after(all, &effect.key).next().is_none();
         if all.is_some_and(|all| is_all(all)) && !self.denies_part_of(&effect.key) {
             return None;
@@ -294,7 +295,7 @@ const TO_DENY: &str = "a deny in another layer is final";
 const TO_SPECIFIC: &str = "a more specific layer decides";
 const TO_PROTECTION: &str = "what it covers here is protected, and it does not allow that by name";
 const TO_DOUBT: &str = "the effect is unproven: only `*` allows that, where no rule is stricter";
-const TO_MENTION: &str = "the effect is only mentioned: only a deny counts";
+const TO_MENTION: &str = "the effect is only mentioned: only a deny or a narrower ask counts";
 const TO_PERHAPS: &str =
     "not all of the effect is known, and the rest may be what a stricter rule means";
 const TO_PARENT: &str = "the parent's rules are stricter";
@@ -336,6 +337,15 @@ fn unproven(allow: &Rule, effect: &Effect, why: &str) -> RuleRef {
         source: "unproven".to_owned(),
         reason: Some(format!("{why}; so the rule {allow} cannot be relied on")),
         protected: false,
+    }
+}
+
+/// Whether a rule stands against an effect that is only mentioned.
+fn means_it(rule: &Rule) -> bool {
+    match rule.action() {
+        Action::Allow => false,
+        Action::Ask => !rule.pattern().is_everything(),
+        Action::Deny => true,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Walk;
 use super::place::{Touch, is_stream};
+use super::scripts::Start;
 use super::value::Field;
 use crate::effect::{Action, Certainty, Changes, Extent, Standing};
 use crate::programs::{self, Act, Program, options};
@@ -24,6 +25,7 @@ impl Walk<'_> {
         // A program of the same name in another folder is another program.
         if bare != name && !SYSTEM.iter().any(|folder| name.starts_with(folder)) {
             self.found.changes = Changes::Open;
+            self.content(&Field::text(name), Start::Executed, span);
         }
         match programs::find(bare) {
             Some(program) => self.known_program(bare, program, fields, span),
@@ -180,24 +182,6 @@ impl Walk<'_> {
         let host = host.rsplit('@').next().unwrap_or(host);
         if !host.is_empty() {
             self.note(Action::Connect(host.to_owned()), Certainty::Certain, span);
-        }
-    }
-
-    /// A file whose commands are run: it is a program of its own.
-    pub(super) fn script_file(&mut self, file: &Field, span: Span) {
-        self.found.changes = Changes::Open;
-        match file.literal() {
-            Some(path) if path == "-" || is_stream(path) || path.starts_with("/dev/") => {
-                self.doubt("commands are run that come from another command", span);
-            }
-            Some(path) => {
-                let shown = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
-                self.note_run(&[Field::text(&shown)], Standing::Asked, span);
-                let bare = path.rsplit('/').next().unwrap_or(path);
-                self.note_run(&[Field::text(bare)], Standing::Mentioned, span);
-                self.read(file, span);
-            }
-            None => self.doubt("the commands of a file are run, and which file is not known", span),
         }
     }
 }

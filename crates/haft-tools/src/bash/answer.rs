@@ -97,6 +97,12 @@ impl Answer {
         }
     }
 
+    /// Tells that a repository was not given to another folder.
+    pub(super) fn removed_link(&mut self) {
+        let note = "[removed .git/commondir: it makes git use the settings of another folder]";
+        self.notes.push(note.to_owned());
+    }
+
     /// Tells what the command left behind, and which job that is.
     pub(super) fn left(&mut self, ended: &Ended, job: Result<usize, String>) {
         let names = ended.left.iter().map(|one| format!("{} (pid {})", plain(&one.name), one.pid));

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use haft_runtime::permission::{Effect, EffectKind, Suggestion};
 use haft_shell::{
-    Action, Analysis, Changes, Doubt, Run, Setting, Settlement, Standing, analyse, suggest,
+    Action, Analysis, Changes, Doubt, Run, Scripts, Setting, Settlement, Shell, Standing, analyse,
+    suggest,
 };
 use haft_workspace::Workspace;
 use haft_workspace::path::Place;
 
 use super::places;
+use crate::commands::CommandSettings;
 
 /// What running a script amounts to.
 pub(crate) struct Plan {
@@ -25,8 +27,19 @@ pub(crate) struct Plan {
 }
 
 /// Works out what a script would do. Looks at the disk.
-pub(crate) fn plan(workspace: &Workspace, script: &str, cwd: Place, home: Option<&Path>) -> Plan {
-    let analysis = analyse(script, &Setting { cwd: &cwd.path, home, variables: &[] });
+pub(crate) fn plan(
+    workspace: &Workspace,
+    script: &str,
+    cwd: Place,
+    settings: &CommandSettings,
+) -> Plan {
+    let setting = Setting {
+        home: settings.home.as_deref(),
+        shell: Shell::named(&settings.shell),
+        scripts: Some(Scripts(&read_script)),
+        ..Setting::new(&cwd.path)
+    };
+    let analysis = analyse(script, &setting);
     let mut effects = Vec::new();
     if cwd.inside.is_none() {
         effects.push(Effect::on_path(EffectKind::External, &cwd.path, workspace.root()));
@@ -51,6 +64,13 @@ pub(crate) fn plan(workspace: &Workspace, script: &str, cwd: Place, home: Option
     effects.retain(|effect| seen.insert(effect.clone()));
     let always = always(&analysis, &effects);
     Plan { cwd, effects, always, changes }
+}
+
+/// The text of a script, unless it is too long to be looked at.
+fn read_script(path: &Path) -> Option<String> {
+    let meta = fs_err::metadata(path).ok()?;
+    let is_short = meta.is_file() && meta.len() <= haft_shell::LONGEST as u64;
+    is_short.then(|| fs_err::read_to_string(path).ok()).flatten()
 }
 
 fn of_run(run: &Run) -> Effect {

@@ -88,7 +88,7 @@ impl Ground {
 
     fn analysed(&self, script: &str) -> Analysis {
         let home = Some(self.folder.path());
-        analyse(script, &Setting { cwd: &self.work, home, variables: &[] })
+        analyse(script, &Setting { home, ..Setting::new(&self.work) })
     }
 }
 

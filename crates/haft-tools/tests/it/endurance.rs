@@ -146,7 +146,7 @@ async fn mixed(world: &World, from: u64, count: u64) {
             8 => job(world, json!({ "command": "sleep 100 & echo left" }), "kill").await,
             9 => job(world, json!({ "command": "seq 3", "background": true }), "wait").await,
             even if even % 2 == 0 => {
-                one(world, json!({ "command": format!("ls # {index}") })).await
+                one(world, json!({ "command": format!("ls # {index}") })).await;
             }
             _ => one(world, json!({ "command": format!("echo {index} | tee file") })).await,
         }

@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stderr,
+    clippy::string_slice,
     reason = "a test that cannot go on should stop, and say what it skipped"
 )]
 

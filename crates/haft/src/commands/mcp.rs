@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -17,7 +17,8 @@ use crate::print::Printer;
 use crate::small_file;
 
 /// What agents have of their own, and would confuse with ours.
-const LEFT_OUT: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
+const LEFT_OUT: [&str; 7] =
+    ["todowrite", "todoread", "question", "batch", "webfetch", "websearch", "codesearch"];
 
 /// A token that is shorter can be guessed.
 const LEAST_TOKEN: usize = 16;
@@ -86,37 +87,49 @@ fn server(haft: &Arc<Haft>, args: &Arc<McpArgs>) -> Server {
     // Over HTTP there are many clients, and none of them speaks for the others.
     let named = haft.common.dir.is_some() || args.http.is_some();
     let hint = if named { Hint::Unneeded } else { Hint::Roots };
-    let (haft, args) = (Arc::clone(haft), Arc::clone(args));
+    let (haft, args, elsewhere) = (Arc::clone(haft), Arc::clone(args), Arc::default());
     Server::opening(settings, hint, move |root| {
-        let opened = match root {
-            Some(root) => place_at(&haft, root, &args),
-            None => place(&haft, &args),
-        };
-        opened.map_err(|error| format!("{error:#}"))
+        let (haft, args) = (Arc::clone(&haft), Arc::clone(&args));
+        let elsewhere: Arc<OnceLock<Haft>> = Arc::clone(&elsewhere);
+        Box::pin(async move {
+            let opened = match root {
+                Some(root) => at(&haft, &root, &elsewhere),
+                None => Ok(&*haft),
+            };
+            let place = match opened {
+                Ok(haft) => place(haft, &args).await,
+                Err(error) => Err(error),
+            };
+            place.map_err(|error| format!("{error:#}"))
+        })
     })
 }
 
 /// The runtime of this workspace.
-fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
+async fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
     let mut registry = haft.registry();
     choose(&mut registry, &args.tools)?;
     let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
     let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
-    Ok(Place { runtime: haft.runtime_of(registry, asks)?, project: haft.project.clone() })
+    let runtime = haft.runtime_of(registry, asks)?;
+    if args.tools.iter().any(|name| name == "default" || name == "all") {
+        haft.offer_early(&runtime).await;
+    }
+    Ok(Place { runtime, project: haft.project.clone() })
 }
 
-/// The runtime of the folder that the client works in.
-fn place_at(haft: &Haft, root: &Path, args: &McpArgs) -> anyhow::Result<Place> {
+/// The folder that the client works in, opened as if it had been named.
+fn at<'a>(haft: &'a Haft, root: &Path, elsewhere: &'a OnceLock<Haft>) -> anyhow::Result<&'a Haft> {
     if fs_err::canonicalize(root)? == haft.root {
-        return place(haft, args);
+        return Ok(haft);
     }
     let common = Common { dir: Some(root.to_owned()), ..haft.common.clone() };
-    let haft = Haft::open(haft.environment.clone(), common)?;
+    let opened = Haft::open(haft.environment.clone(), common)?;
     let lost = Cell::new(None);
     let printer = Printer { colour: false, lost: &lost };
-    haft.warnings.iter().for_each(|it| printer.note(format!("haft: warning: {}", plain(it))));
-    haft.recover(printer)?;
-    place(&haft, args)
+    opened.warnings.iter().for_each(|it| printer.note(format!("haft: warning: {}", plain(it))));
+    opened.recover(printer)?;
+    Ok(elsewhere.get_or_init(|| opened))
 }
 
 /// Leaves out what was not asked for.

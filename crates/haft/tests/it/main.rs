@@ -24,6 +24,8 @@ mod questions;
 mod robustness;
 mod search;
 mod seat;
+mod servers;
+mod setup;
 mod surface;
 mod surfaces;
 mod trust;

@@ -143,6 +143,17 @@ fn a_narrower_ask_makes_an_unproven_effect_ask_where_it_would_count() {
 }
 
 #[test]
+fn an_effect_that_is_mentioned_meets_a_deny_and_an_ask_that_means_it() {
+    let user = || Layer::new(LayerKind::User, "user").rule("bash", "*", Ask);
+    let rm = Effect::run("rm x").mentioned();
+    assert_eq!(Policy::new(vec![user()]).decide(&rm).action, Allow);
+    for action in [Allow, Ask, Deny] {
+        let policy = Policy::new(vec![user().rule("bash", "rm *", action)]);
+        assert_eq!(policy.decide(&rm).action, action);
+    }
+}
+
+#[test]
 fn a_deny_matches_what_is_unproven_as_always() {
     let policy = user(&[("bash", "*", Allow), ("bash", "rm *", Deny)]);
     assert_eq!(policy.decide(&Effect::run("rm $x").unproven("`$x`")).action, Deny);
