@@ -107,8 +107,11 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
         let Some(mut changes) = Changes::of(self).await else { return };
-        while changes.next().await.is_some() {
-            if cx.peer.notify_tool_list_changed().await.is_err() {
+        // A session over HTTP that has ended is noticed at the next thing that happens.
+        while let Some(what) = changes.next().await
+            && !cx.peer.is_transport_closed()
+        {
+            if what == Change::Tools && cx.peer.notify_tool_list_changed().await.is_err() {
                 return;
             }
         }
@@ -127,10 +130,13 @@ impl ServerHandler for Server {
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                changed = changes.next() => {
-                    let told = subscription.sink().notify_tool_list_changed().await;
-                    if changed.is_none() || told.is_err() {
-                        return Ok(());
+                change = changes.next() => match change {
+                    None => return Ok(()),
+                    Some(Change::Another) => {}
+                    Some(Change::Tools) => {
+                        if subscription.sink().notify_tool_list_changed().await.is_err() {
+                            return Ok(());
+                        }
                     }
                 }
             }
@@ -154,6 +160,15 @@ impl ServerHandler for Server {
     }
 }
 
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Tools came or went.
+    Tools,
+    /// Anything else.
+    Another,
+}
+
 /// Word that the tools are not what they were.
 struct Changes {
     events: Events,
@@ -171,23 +186,20 @@ impl Changes {
         Some(Self { events: place.runtime.events(None), closing })
     }
 
-    /// Waits for the next; `None` when the server closes.
-    async fn next(&mut self) -> Option<()> {
-        loop {
-            let delivery = tokio::select! {
-                delivery = self.events.next() => delivery?,
-                () = self.closing.cancelled() => return None,
-            };
-            match delivery {
-                Delivery::Event(event) => {
-                    if matches!(*event.kind, EventKind::ToolsChanged { .. }) {
-                        return Some(());
-                    }
-                }
-                // It may have been among those that were missed.
-                Delivery::Missed(_) => return Some(()),
-            }
-        }
+    /// Waits for the next thing that happens; `None` when the server closes.
+    async fn next(&mut self) -> Option<Change> {
+        let delivery = tokio::select! {
+            delivery = self.events.next() => delivery?,
+            () = self.closing.cancelled() => return None,
+        };
+        Some(match delivery {
+            Delivery::Event(event) => match *event.kind {
+                EventKind::ToolsChanged { .. } => Change::Tools,
+                _ => Change::Another,
+            },
+            // It may have been among those that were missed.
+            Delivery::Missed(_) => Change::Tools,
+        })
     }
 }
 
