@@ -184,7 +184,12 @@ impl Bash {
                 let message = format!("workdir {shown} is no folder; name one that exists");
                 return Err(ToolError::failed(message));
             }
-            Ok(effects::plan(workspace, &script, cwd, commands.settings()))
+            let settings = commands.settings();
+            let mut plan = effects::plan(workspace, &script, cwd, settings);
+            if hosts::has_own_loopback(settings) {
+                plan.effects = plan.effects.into_iter().map(hosts::without_loopback).collect();
+            }
+            Ok(plan)
         };
         self.files.blocking(plan).await?
     }
@@ -197,8 +202,8 @@ impl Bash {
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
         let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
-        let (mut sandbox, clearance) = tokio::try_join!(sandbox, cx.clearance(&[]))?;
-        let hosts = hosts::open(&mut sandbox, &plan.effects, clearance);
+        let (mut sandbox, hosts) = tokio::try_join!(sandbox, hosts::known(settings, cx))?;
+        let hosts = hosts.and_then(|known| hosts::open(&mut sandbox, &plan.effects, known));
         let mut set = vec![
             ("HAFT_SESSION".into(), cx.session.as_str().into()),
             ("HAFT_CALL".into(), cx.call.as_str().into()),

@@ -48,7 +48,7 @@ pub trait Hosts: fmt::Debug + Send + Sync {
 pub struct Refusals(Arc<Mutex<Vec<Denial>>>);
 
 impl Refusals {
-    /// The first of them, each once.
+    /// The first of them; those that the same would allow, once.
     #[must_use]
     pub fn list(&self) -> Vec<Denial> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -56,10 +56,9 @@ impl Refusals {
 
     #[cfg(target_os = "linux")]
     fn add(&self, host: String, hint: String) {
-        let denial = Denial { what: Refused::Host(host), hint };
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if list.len() < MOST && !list.contains(&denial) {
-            list.push(denial);
+        if list.len() < MOST && !list.iter().any(|denial| denial.hint == hint) {
+            list.push(Denial { what: Refused::Host(host), hint });
         }
     }
 }

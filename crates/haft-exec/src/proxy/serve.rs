@@ -188,7 +188,8 @@ impl Desk {
         let why =
             format!("The sandbox refused to connect to {host}:{port}.{reason} To allow it: {hint}");
         self.refusals.add(format!("{host}:{port}"), hint);
-        Fault { status: "403 Forbidden", why }
+        // Many programs show no more than this line.
+        Fault { status: "403 Refused by the sandbox", why }
     }
 }
 

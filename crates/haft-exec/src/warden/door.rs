@@ -33,7 +33,9 @@ impl Door {
     /// What programs have to be told of it.
     pub(super) fn variables(&self) -> Vec<(&'static str, &str)> {
         let proxies = NAMES.iter().map(|name| (*name, self.address.as_str()));
-        proxies.chain([("no_proxy", OWN), ("NO_PROXY", OWN)]).collect()
+        // Node looks at them only if it is told to.
+        let rest = [("no_proxy", OWN), ("NO_PROXY", OWN), ("NODE_USE_ENV_PROXY", "1")];
+        proxies.chain(rest).collect()
     }
 
     /// To be handed to whoever serves it.

@@ -277,6 +277,25 @@ async fn nothing_is_smuggled_to_a_host_that_is_not_allowed() {
 }
 
 #[tokio::test]
+async fn a_refusal_says_what_is_wrong_with_a_request() {
+    let Some(_) = full("a_refusal_says").await else { return };
+    let ((_guard, work), keeper) = (folder(), keeper());
+    let long =
+        format!("CONNECT a:1 HTTP/1.1\\r\\nX: {}\\r\\n@AUTH@\\r\\n\\r\\n", "x".repeat(20_000));
+    let whole = "CONNECT a.example:1 HTTP/1.1\\r\\n@AUTH@\\r\\n\\r\\n";
+    for (request, status) in [
+        (long.as_str(), "HTTP/1.1 431 "),
+        (whole, "HTTP/1.1 403 Refused by the sandbox\r\n"),
+        ("GET / HTTP/1.1\\r\\n@AUTH@\\r\\n\\r\\n", "HTTP/1.1 400 "),
+        ("GET / HTTP/1.1\\r\\n\\r\\n", "HTTP/1.1 407 "),
+    ] {
+        let done = say(&keeper, &work, request, Allowed::default()).await;
+        assert!(done.said.starts_with(status), "{status}: {}", done.said);
+        assert!(done.said.contains("\r\nConnection: close\r\n"), "{}", done.said);
+    }
+}
+
+#[tokio::test]
 async fn a_proxy_serves_its_command_alone_and_ends_with_it() {
     let Some(_) = full("a_proxy_serves_its_command_alone").await else { return };
     let ((_guard, work), server, keeper) = (folder(), Server::start(), keeper());

@@ -1,7 +1,7 @@
 //! What the model and the surfaces are told of a command that has ended.
 
 use haft_exec::sandbox::denial::{Denial, Refused};
-use haft_exec::sandbox::layers::Layers;
+use haft_exec::sandbox::layers::{Layer, Layers};
 use haft_exec::{Ended, EndedBy, Exit};
 use haft_runtime::{Metadata, Output, plain};
 use serde_json::json;
@@ -153,7 +153,13 @@ impl Answer {
 /// A line about the layers of the sandbox that are missing.
 pub(super) fn missing(layers: &Layers) -> Option<String> {
     let names: Vec<&str> = layers.missing().map(|(layer, _)| layer.name()).collect();
-    (!names.is_empty()).then(|| format!("[sandbox without {}: see haft doctor]", names.join(", ")))
+    let offline = if layers.missing().any(|(layer, _)| layer == Layer::Network) {
+        "; no host can be reached unless `[sandbox] network = true`"
+    } else {
+        ""
+    };
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("[sandbox without {names}: see haft doctor{offline}]"))
 }
 
 /// A line about something that the sandbox refused.
@@ -167,9 +173,15 @@ fn hint(denial: &Denial) -> String {
     let Refused::Connect(host) = &denial.what else { return denial.hint.clone() };
     let host = host.as_deref().unwrap_or("HOST");
     format!(
-        "the rule `webfetch {host} = allow`, for programs that use HTTP_PROXY, such as git over https; \
-         ssh and others that do not need `[sandbox] network = true`"
+        "{}, for programs that use HTTP_PROXY, such as git over https; ssh and others that do not \
+         need `[sandbox] network = true`",
+        rule(host)
     )
+}
+
+/// The rule that lets commands reach a host.
+pub(super) fn rule(host: &str) -> String {
+    format!("the rule `[permission.webfetch] \"{host}\" = \"allow\"`")
 }
 
 fn append(text: &mut String, notes: &[String]) {

@@ -7,9 +7,36 @@ use std::sync::Arc;
 use haft_exec::sandbox::Network;
 use haft_exec::{Host, Sandbox};
 use haft_runtime::permission::{Action, Clearance, Effect, EffectKind};
+use haft_runtime::{Context, ToolError};
+
+use crate::commands::{CommandSettings, SandboxMode};
 
 /// The ports that an address without one means.
 const USUAL: [u16; 2] = [80, 443];
+
+/// Whether what commands call their loopback is not the machine's. Where the kernel gives them none of
+/// their own, they have none at all.
+pub(super) fn has_own_loopback(settings: &CommandSettings) -> bool {
+    settings.sandbox != SandboxMode::Off && settings.network == Network::Off
+}
+
+/// Lets an effect be asked about only if it leads out: what a session tells itself is its own affair.
+pub(super) fn without_loopback(effect: Effect) -> Effect {
+    let is_own = effect.kind == EffectKind::Connect
+        && Host::with_port(&effect.value).is_some_and(|(host, _)| host.is_loopback());
+    if is_own { effect.mentioned() } else { effect }
+}
+
+/// What rules and grants say of hosts, where commands are held to it.
+pub(super) async fn known(
+    settings: &CommandSettings,
+    cx: &Context,
+) -> Result<Option<Clearance>, ToolError> {
+    match has_own_loopback(settings) {
+        true => cx.clearance(&[]).await.map(Some),
+        false => Ok(None),
+    }
+}
 
 /// Opens the network as far as the call may go: all of it where a rule allows connecting anywhere,
 /// else a proxy for hosts, where there may be any. What a command calls its loopback is the session's.
@@ -88,8 +115,8 @@ impl haft_exec::Hosts for Hosts {
         let denial = decided.find(|decision| decision.action == Action::Deny);
         match denial.and_then(|decision| decision.rule) {
             Some(rule) => format!("change the rule {rule}"),
-            None if USUAL.contains(&port) => format!("the rule `webfetch {host} = allow`"),
-            None => format!("the rule `webfetch {host}:{port} = allow`"),
+            None if USUAL.contains(&port) => super::answer::rule(&host.to_string()),
+            None => super::answer::rule(&format!("{host}:{port}")),
         }
     }
 }

@@ -42,7 +42,7 @@ async fn hold(rules: &str, first: u64) -> [u64; 3] {
     // Its shell is not there, so whatever is allowed to run fails, and nothing ever runs.
     let world = World::running(rules, |settings| {
         settings.sandbox = SandboxMode::Off;
-        settings.shell = "/no/such/shell".into();
+        settings.shell = "/no/such/bash".into();
     })
     .await;
     for seed in (first..wanted()).step_by(RULES.len()) {
@@ -61,7 +61,7 @@ async fn hold(rules: &str, first: u64) -> [u64; 3] {
         match explained.decision {
             Action::Allow => {
                 assert!(asked.is_empty() && kind == "failed", "{}", about());
-                assert!(answer.to_string().contains("/no/such/shell"), "{}", about());
+                assert!(answer.to_string().contains("/no/such/bash"), "{}", about());
                 decided[0] += 1;
             }
             Action::Ask => {

@@ -84,6 +84,11 @@ async fn a_server_in_the_background_is_reached_by_later_calls_of_the_session_alo
     let ask = format!("cat < /dev/tcp/127.0.0.1/{port}");
     assert!(said(&say(&world, &ask).await).starts_with("served\n"));
     assert!(said(&say(&world, &ask).await).starts_with("served\n"), "and again");
+    let asked = world.again("[permission]\n\"*\" = \"allow\"\nwebfetch = \"ask\"\n").await;
+    assert!(
+        said(&say(&asked, &ask).await).contains("refused"),
+        "needs no answer, and is a new runtime"
+    );
     let other = Call::new(SessionId::fresh(), "bash", json!({ "command": ask }));
     let other = world.toolset.execute(other, CancellationToken::new()).await.to_json();
     assert!(said(&other).contains("Connection refused"), "{other}");
@@ -108,14 +113,14 @@ async fn a_host_that_a_rule_allows_is_let_through_and_others_are_told() {
     let answer =
         say(&world, "bash fetch.sh other.example:80; bash fetch.sh other.example:8080").await;
     let text = said(&answer);
-    let refused = "The sandbox refused to connect to other.example:80. To allow it: the rule `webfetch other.example = allow`";
-    assert!(text.contains("HTTP/1.1 403 Forbidden") && text.contains(refused), "{text}");
-    let note = "[the sandbox refused to connect to other.example:8080; to allow it: the rule `webfetch other.example:8080 = allow`]";
+    let refused = "The sandbox refused to connect to other.example:80. To allow it: the rule `[permission.webfetch] \"other.example\" = \"allow\"`";
+    assert!(text.contains("HTTP/1.1 403 Refused") && text.contains(refused), "{text}");
+    let note = "[the sandbox refused to connect to other.example:8080; to allow it: the rule `[permission.webfetch] \"other.example:8080\" = \"allow\"`]";
     assert!(text.contains(note), "{text}");
     assert_eq!(answer["metadata"]["denials"][0]["what"], "to connect to other.example:80");
     assert_eq!(
         answer["metadata"]["denials"][0]["hint"],
-        "the rule `webfetch other.example = allow`"
+        "the rule `[permission.webfetch] \"other.example\" = \"allow\"`"
     );
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
@@ -130,10 +135,10 @@ async fn the_rule_that_is_named_is_the_one_that_helps() {
     let world = world(ALLOW).await;
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
         let answer = say(&world, &format!("bash fetch.sh {host}:{port}")).await;
-        assert!(said(&answer).contains("403 Forbidden"), "{answer}");
+        assert!(said(&answer).contains("403 Refused"), "{answer}");
     }
     let answer = say(&world, &format!("bash fetch.sh 127.0.0.1:{port}")).await;
-    let rule = format!("the rule `webfetch 127.0.0.1:{port} = allow`");
+    let rule = format!("the rule `[permission.webfetch] \"127.0.0.1:{port}\" = \"allow\"`");
     assert!(said(&answer).contains(&rule), "{answer}");
     assert_eq!(count.load(Ordering::SeqCst), 0);
     let rules = format!("{ALLOW}[permission.webfetch]\n\"127.0.0.1:{port}\" = \"allow\"\n");
@@ -190,7 +195,7 @@ async fn a_job_tells_which_hosts_it_was_refused() {
     let id = job["metadata"]["job"].as_u64().unwrap();
     let wait = json!({ "action": "wait", "id": id, "pattern": "403", "timeout": 20000 });
     let text = world.text("job", wait).await;
-    let note = "[the sandbox refused to connect to other.example:443; to allow it: the rule `webfetch other.example = allow`]";
+    let note = "[the sandbox refused to connect to other.example:443; to allow it: the rule `[permission.webfetch] \"other.example\" = \"allow\"`]";
     assert!(text.contains(note), "{text}");
     let killed = world.text("job", json!({ "action": "kill", "id": id })).await;
     assert!(killed.contains(note), "{killed}");

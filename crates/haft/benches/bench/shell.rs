@@ -63,7 +63,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 /// A gigabyte of output: counted, its ends kept at hand, and all of it in a file of the store.
 fn flood() -> Row {
-    let mut pipeline = Pipeline::new(SandboxMode::Off);
+    let pipeline = Pipeline::new(SandboxMode::Off);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("file");
     let said = format!("head -c {FLOOD} /dev/zero");
