@@ -145,8 +145,8 @@ const CALL_HELP: &str =
 /// `haft mcp …`
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Tools to offer, by name; `default` is all but todowrite, todoread, question and batch, which
-    /// agents have of their own; `all` is every one
+    /// Tools to offer, by name; `default` is all but those that agents have of their own (todowrite,
+    /// todoread, question, batch, webfetch, websearch, codesearch); `all` is every one
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "default")]
     pub(crate) tools: Vec<String>,
     /// Who answers asks: auto, host, elicit, queue, deny or allow

@@ -75,7 +75,7 @@ pub(crate) async fn run(
         }
         Command::Setup(args) => setup::run(environment, common, printer, args).await,
         Command::Doctor => doctor::run(environment, common, printer).await,
-        Command::Mcp(args) => mcp::run(&open(environment, common)?, printer, args).await,
+        Command::Mcp(args) => mcp::run(open(environment, common)?, printer, args).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),
     }

@@ -199,6 +199,43 @@ fn the_calls_of_a_process_are_one_session() {
 }
 
 #[test]
+fn the_clients_roots_are_a_hint_where_no_folder_was_named() {
+    let world = World::new();
+    let root = world.put("elsewhere/a b.txt", "there\n").replace("/a b.txt", "");
+    world.put("work/a b.txt", "here\n");
+    let file = world.put("file", "no folder");
+    let work = world.path("work").to_str().unwrap().to_owned();
+    let roots = |uris: &[String]| {
+        let all: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
+        json!({ "roots": all })
+    };
+    let there = roots(&["https://no".into(), format!("file://{file}"), format!("file://{root}")]);
+    for (flags, answer, says) in [
+        (&[][..], json!({ "result": there }), "there"),
+        (&[], json!({ "result": roots(&[]) }), "here"),
+        (&[], json!({ "error": { "code": -32601, "message": "no" } }), "here"),
+        (&["--dir", work.as_str()], Value::Null, "here"),
+    ] {
+        let mut client = Client::bare(&world, Era::Old, Forms::Unknown, flags);
+        let who = json!({ "name": "test", "version": "1" });
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": who
+        });
+        client.request("initialize", params);
+        let id = client.begin("read", &json!({ "file_path": "a b.txt" }));
+        if let Value::Object(mut answer) = answer {
+            let asked = client.next().unwrap();
+            assert_eq!(asked["method"], "roots/list", "{asked}");
+            answer.insert("jsonrpc".into(), "2.0".into());
+            answer.insert("id".into(), asked["id"].clone());
+            client.send(&answer.into());
+        }
+        let result = client.answer(id)["result"].clone();
+        assert!(text(&result).contains(says), "{flags:?}: {result}");
+    }
+}
+
+#[test]
 fn the_id_that_a_host_gives_a_call_is_its_id_and_is_used_once() {
     for era in ERAS {
         let world = World::new();
