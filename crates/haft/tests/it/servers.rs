@@ -261,9 +261,11 @@ fn the_official_servers_work() {
     world.put("work/a.txt", "the text of a file");
     let root = world.path("work");
     let root = root.to_str().unwrap();
+    let node = crate::hosts::node_folder().join("node");
+    let node = node.to_str().unwrap();
     world.user_config(&format!(
-        "[mcp.every]\ncommand = [\"node\", \"{everything}\"]\n\
-         [mcp.files]\ncommand = [\"node\", \"{files}\", \"{root}\"]\n"
+        "[mcp.every]\ncommand = [\"{node}\", \"{everything}\"]\n\
+         [mcp.files]\ncommand = [\"{node}\", \"{files}\", \"{root}\"]\n"
     ));
     let listed = world.haft(&["tools", "--json"]).run().done().json();
     for server in listed["servers"].as_array().unwrap() {
