@@ -86,7 +86,7 @@ pub use documents::Documents;
 pub use error::{ErrorReport, InitError, ToolError};
 pub use event::{Delivery, Draft, Event, EventKind, Events};
 pub use execute::{Call, Prepared, Settled};
-pub use hook::Hook;
+pub use hook::{Allowed, Before, Beginning, Hook, Said, Word};
 pub use host::{Answer, Choice, Headless, Host, Question};
 pub use ids::{AgentId, AskId, BadId, CallId, GrantId, MessageId, SessionId};
 pub use lower::{Definition, Form, UnknownForm, lower};

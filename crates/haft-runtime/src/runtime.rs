@@ -8,7 +8,7 @@ use crate::context::{InitContext, Shared};
 use crate::documents::{Documents, blocking};
 use crate::error::{InitError, ToolError};
 use crate::event::{Draft, EventKind, Events};
-use crate::hook::{Hook, Hooks};
+use crate::hook::{Beginning, Hook, Hooks, Said};
 use crate::host::{Headless, Host};
 use crate::ids::{AskId, SessionId};
 use crate::permission::{Gate, PendingAsk, Policy, Reply};
@@ -189,6 +189,31 @@ impl Runtime {
     pub async fn open_session(&self, new: NewSession) -> Result<Option<Session>, ToolError> {
         let Some(store) = self.inner.store.clone() else { return Ok(None) };
         blocking(move || store.open_session(&new)).await.map(Some)
+    }
+
+    /// Tells the hooks that work in a session begins; gives what they say.
+    ///
+    /// # Errors
+    /// If one refuses, or fails.
+    pub async fn begin_session(
+        &self,
+        session: &SessionId,
+        how: Beginning,
+    ) -> Result<Said, ToolError> {
+        let mut all = Said::default();
+        for hook in self.inner.hooks.iter() {
+            let said = hook.session_started(session, how).await?;
+            all.context.extend(said.context);
+            all.messages.extend(said.messages);
+        }
+        Ok(all)
+    }
+
+    /// Tells the hooks that work in a session is over, and why.
+    pub async fn end_session(&self, session: &SessionId, why: &str) {
+        for hook in self.inner.hooks.iter() {
+            hook.session_ended(session, why).await;
+        }
     }
 
     /// Listens to the events of one session, or of all, from now on.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_exec::sandbox::Network;
-use haft_exec::{
-    Command, EndedBy, Errors, Patience, Process, Reach, Rules, Sandbox, Size, Stdin, environment,
-};
+use haft_exec::{Command, EndedBy, Errors, Patience, Process, Sandbox, Size, Stdin};
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{
     Context, InitContext, InitError, Limits, Output, Spill, Tool, ToolError, Traits,
@@ -17,13 +15,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::change::label;
-use crate::commands::Commands;
+use crate::commands::{Commands, Grounds};
 use crate::files::{Files, failed};
 use crate::jobs::Start;
 
 mod answer;
 mod changes;
-mod confine;
+pub(crate) mod confine;
 mod effects;
 mod places;
 pub(crate) mod said;
@@ -189,22 +187,8 @@ impl Bash {
         cx: &Context,
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
-        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx).await?;
-        let mut set = vec![
-            ("HAFT_SESSION".into(), cx.session.as_str().into()),
-            ("HAFT_CALL".into(), cx.call.as_str().into()),
-        ];
-        let reach = match sandbox {
-            Sandbox::Off => Reach::Open,
-            Sandbox::Confined(_) => {
-                set.push(("TMPDIR".into(), "/tmp".into()));
-                Reach::Confined
-            }
-        };
-        let rules = Rules { keep: settings.keep_env.clone(), set, reach };
         let mut command =
             Command::new(&settings.shell, &plan.cwd.path).args(["-c", &params.command]);
-        command.env = environment(settings.environment.iter().cloned(), &rules);
         command.stdin = match &params.stdin {
             Some(text) => Stdin::Bytes(text.clone().into_bytes()),
             None if params.background.unwrap_or(false) => Stdin::Open,
@@ -212,8 +196,14 @@ impl Bash {
         };
         command.errors = Errors::Joined;
         command.terminal = params.pty.unwrap_or(false).then_some(Size { columns: 120, rows: 40 });
-        command.sandbox = sandbox;
-        Ok(command)
+        let grounds = Grounds {
+            workspace: &self.files.workspace,
+            session: &cx.session,
+            effects: &plan.effects,
+            ruled: &|effect| cx.ruled(effect),
+        };
+        let set = vec![("HAFT_CALL".into(), cx.call.as_str().into())];
+        self.commands.confine(command, &grounds, set).await
     }
 
     async fn watch(

@@ -3,12 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use haft_exec::Keeper;
 use haft_exec::sandbox::{Demand, Network, Protected};
+use haft_exec::{Command, Keeper, Reach, Rules, Sandbox, environment};
+use haft_runtime::permission::{Action, Effect};
+use haft_runtime::{SessionId, ToolError};
+use haft_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bash::confine::sandbox;
 use crate::jobs::Jobs;
 
 /// What the tools `bash` and `job` need of their host; shared by
@@ -18,6 +23,18 @@ pub struct Commands {
     keeper: Keeper,
     settings: CommandSettings,
     pub(crate) jobs: Jobs,
+}
+
+/// What a command's sandbox is made after.
+pub struct Grounds<'a> {
+    /// Where it works.
+    pub workspace: &'a Arc<Workspace>,
+    /// The session it runs for.
+    pub session: &'a SessionId,
+    /// What it was allowed to do.
+    pub effects: &'a [Effect],
+    /// What the rules say of an effect: files that may not be read are hidden from it.
+    pub ruled: &'a (dyn Fn(&Effect) -> Action + Sync),
 }
 
 /// How commands are run, and what they may do.
@@ -79,6 +96,30 @@ impl Commands {
     #[must_use]
     pub fn keeper(&self) -> &Keeper {
         &self.keeper
+    }
+
+    /// Gives `command` its environment, with `set` on top, and the sandbox that `grounds` call for.
+    ///
+    /// # Errors
+    /// If the disk does not answer.
+    pub async fn confine(
+        &self,
+        mut command: Command,
+        grounds: &Grounds<'_>,
+        mut set: Vec<(OsString, OsString)>,
+    ) -> Result<Command, ToolError> {
+        command.sandbox = sandbox(&self.settings, grounds).await?;
+        set.push(("HAFT_SESSION".into(), grounds.session.as_str().into()));
+        let reach = match command.sandbox {
+            Sandbox::Off => Reach::Open,
+            Sandbox::Confined(_) => {
+                set.push(("TMPDIR".into(), "/tmp".into()));
+                Reach::Confined
+            }
+        };
+        let rules = Rules { keep: self.settings.keep_env.clone(), set, reach };
+        command.env = environment(self.settings.environment.iter().cloned(), &rules);
+        Ok(command)
     }
 
     /// How they are run.

@@ -27,7 +27,7 @@ mod todowrite;
 mod undo;
 mod write;
 
-pub use commands::{CommandSettings, Commands, SandboxMode};
+pub use commands::{CommandSettings, Commands, Grounds, SandboxMode};
 
 /// The rules that hold where nobody has written others, in the form of a rules file.
 pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");

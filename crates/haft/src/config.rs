@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use haft_custom::{HookEntry, HookEvent};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Action, Layer, LayerKind};
 use schemars::JsonSchema;
@@ -26,6 +27,8 @@ pub(crate) struct ConfigFile {
     pub(crate) features: BTreeSet<String>,
     /// How far commands are confined.
     pub(crate) sandbox: SandboxTable,
+    /// Commands that are run around calls, by event.
+    pub(crate) hooks: BTreeMap<HookEvent, Vec<HookEntry>>,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
 }
@@ -155,6 +158,11 @@ impl Loaded {
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        let hooks =
+            self.file.hooks.iter().flat_map(|(event, all)| all.iter().map(move |it| (event, it)));
+        settings.extend(hooks.map(|(event, hook)| {
+            format!("a hook at {} that runs `{}`", event.as_str(), hook.command)
+        }));
         settings
     }
 
@@ -173,6 +181,7 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        self.file.hooks.clear();
     }
 }
 

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use haft_custom::{CommandHooks, Origin, Programs};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
-    AgentId, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, ToolError,
-    Toolset,
+    AgentId, Audience, Beginning, Host, Limits, NewSession, Registry, Runtime, Said, SessionId,
+    Store, ToolError, Toolset,
 };
 use haft_store::{LazyStore, Options};
 use haft_workspace::Workspace;
@@ -87,19 +88,32 @@ impl Haft {
     pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
-        let workspace = self.workspace()?;
+        let workspace = Arc::new(self.workspace()?);
+        let commands = Arc::new(self.commands());
+        let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
+        let policy = self.policy()?;
         let mut runtime = Runtime::builder(&self.project).registry(registry);
+        let hooks = self.hooks(programs, &policy)?;
+        if !hooks.is_empty() {
+            runtime = runtime.hook(hooks);
+        }
         if let Some(journal) = self.journal() {
             runtime = runtime.share(Arc::new(journal));
         }
         let runtime = runtime
-            .share(Arc::new(workspace))
-            .share(Arc::new(self.commands()))
-            .policy(self.policy()?)
+            .share(workspace)
+            .share(commands)
+            .policy(policy)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
             .limits(self.limits());
         Ok(runtime.build())
+    }
+
+    /// The commands that config files have for events, the least specific file's first.
+    fn hooks(&self, programs: Programs, policy: &Policy) -> anyhow::Result<CommandHooks> {
+        let files = self.configs.iter().map(|config| (origin(config), config.file.hooks.clone()));
+        CommandHooks::new(programs, policy.clone(), files).map_err(|error| anyhow!(error))
     }
 
     /// What the agent of this command is shown.
@@ -114,6 +128,20 @@ impl Haft {
         let agent = self.common.agent.clone();
         runtime.open_session(NewSession { id: id.clone(), project, parent: None, agent }).await?;
         Ok(id)
+    }
+
+    /// Tells the hooks that work in a session begins, and gives what they say.
+    pub(crate) async fn begin(
+        &self,
+        runtime: &Runtime,
+        session: &SessionId,
+    ) -> Result<Said, ToolError> {
+        if self.configs.iter().all(|config| config.file.hooks.is_empty()) {
+            return Ok(Said::default());
+        }
+        let is_known = self.store.calls(session, 1).is_ok_and(|calls| !calls.is_empty());
+        let how = if is_known { Beginning::Resume } else { Beginning::Startup };
+        runtime.begin_session(session, how).await
     }
 
     /// How much a model reads of one answer: the most specific config that says so.
@@ -154,6 +182,14 @@ impl Haft {
             protected.push(Protected::new("edit", [everything_in(dir).as_str()]));
         }
         protected
+    }
+}
+
+/// Whose word a config file is.
+fn origin(config: &Loaded) -> Origin {
+    match config.kind {
+        LayerKind::Project => Origin::Project,
+        _ => Origin::User,
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::effect::{Effect, Weight};
 use super::pattern::Pattern;
-use super::rule::{Layer, Protected, Rule, pattern_matches};
+use super::rule::{Layer, LayerKind, Protected, Rule, pattern_matches};
 use crate::audience::Agent;
 
 /// What a rule says. The stricter is the greater.
@@ -135,6 +135,14 @@ impl Policy {
             Some(parent) => self.under(Arc::clone(parent)),
             None => self,
         }
+    }
+
+    /// Whether a rule `* = allow` on top of the others would allow `effect`.
+    pub(super) fn would_allow(&self, effect: &Effect) -> bool {
+        let mut lax = self.clone();
+        let layer = Layer::new(LayerKind::CommandLine, "").rule("*", "*", Action::Allow);
+        lax.layers.push(layer);
+        lax.decide(effect).action == Action::Allow
     }
 
     /// Its layers, from the least specific to the most specific.

@@ -1,16 +1,15 @@
 //! What a command may touch, after what it was allowed to do.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_exec::sandbox::{Network, Protected};
 use haft_exec::{Confinement, Sandbox};
+use haft_runtime::ToolError;
 use haft_runtime::permission::{Action, Effect, EffectKind};
-use haft_runtime::{Context, ToolError};
-use haft_workspace::Workspace;
 
-use crate::commands::{CommandSettings, SandboxMode};
-use crate::files::Files;
+use crate::commands::{CommandSettings, Grounds, SandboxMode};
 
 /// Most names of the workspace that are looked at for secrets.
 const LOOKED_AT: usize = 20_000;
@@ -53,28 +52,30 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 const SCRATCH_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The sandbox for a command whose effects have been allowed.
-pub(super) async fn sandbox(
-    files: &Files,
+pub(crate) async fn sandbox(
     settings: &CommandSettings,
-    effects: &[Effect],
-    cx: &Context,
+    grounds: &Grounds<'_>,
 ) -> Result<Sandbox, ToolError> {
     if settings.sandbox == SandboxMode::Off {
         return Ok(Sandbox::Off);
     }
     let own = settings.clone();
-    let session = cx.session.to_string();
-    let look = move |workspace: &Workspace| {
+    let session = grounds.session.to_string();
+    let workspace = Arc::clone(grounds.workspace);
+    let look = move || {
         let mut hidden = own.hidden.clone();
         hidden
             .retain(|path| path.symlink_metadata().is_ok() && !workspace.root().starts_with(path));
         let scratch = own.scratch.as_deref().and_then(|all| scratch(all, &session));
         (hidden, scratch, perhaps_secret(workspace.root()))
     };
-    let (mut hidden, scratch, candidates) = files.blocking(look).await?;
-    let root = files.workspace.root();
-    let not_for_all =
-        |path: &&PathBuf| cx.ruled(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow;
+    let looked = tokio::task::spawn_blocking(look).await;
+    let (mut hidden, scratch, candidates) =
+        looked.map_err(|error| ToolError::caused("the disk did not answer", error))?;
+    let (root, effects) = (grounds.workspace.root(), grounds.effects);
+    let not_for_all = |path: &&PathBuf| {
+        (grounds.ruled)(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow
+    };
     hidden.extend(candidates.iter().filter(not_for_all).take(HIDDEN).cloned());
     let allowed = |kind: fn(EffectKind) -> bool| {
         effects.iter().filter(move |effect| kind(effect.kind)).filter_map(Effect::path)

@@ -111,6 +111,7 @@ async fn the_table_in_the_readme_is_the_registry() {
 fn crates_depend_on_each_other_as_drawn() {
     let allowed: &[(&str, &[&str])] = &[
         ("haft-exec", &[]),
+        ("haft-custom", &["haft-exec", "haft-runtime", "haft-tools", "haft-workspace"]),
         ("haft-runtime", &[]),
         ("haft-store", &["haft-runtime"]),
         ("haft-scripted", &[]),
@@ -121,6 +122,7 @@ fn crates_depend_on_each_other_as_drawn() {
         (
             "haft",
             &[
+                "haft-custom",
                 "haft-edit",
                 "haft-exec",
                 "haft-runtime",

@@ -13,6 +13,7 @@ mod bash;
 mod batch;
 mod bounds;
 mod contract;
+mod hooks;
 mod journal;
 mod mounts;
 mod policy;

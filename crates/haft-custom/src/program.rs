@@ -1,0 +1,155 @@
+//! Starts what users add: confined, fed through standard input, bounded, ended with all it started.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_exec::{
+    Command, EndedBy, Exit, Patience, Reach, Rules, Sandbox, SpawnError, Stdin, Stream, environment,
+};
+use haft_runtime::permission::{Action, Effect};
+use haft_runtime::{SessionId, ToolError};
+use haft_tools::{Commands, Grounds};
+use haft_workspace::Workspace;
+
+/// Who wrote something that users add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The machine's administrator, or the user.
+    User,
+    /// The repository, and the user has trusted it.
+    Project,
+}
+
+/// How programs that users add are started.
+#[derive(Clone)]
+pub struct Programs {
+    commands: Arc<Commands>,
+    workspace: Arc<Workspace>,
+}
+
+/// For whom a program runs, and what it was allowed.
+pub(crate) struct Purpose<'a> {
+    pub(crate) session: &'a SessionId,
+    pub(crate) effects: &'a [Effect],
+    pub(crate) ruled: &'a (dyn Fn(&Effect) -> Action + Sync),
+    /// What its environment says of the occasion.
+    pub(crate) set: Vec<(OsString, OsString)>,
+    /// Whether it is confined; only the user's own may not be.
+    pub(crate) reach: Reach,
+}
+
+/// How a program ended.
+pub(crate) struct Finished {
+    pub(crate) exit: Option<Exit>,
+    pub(crate) by: EndedBy,
+}
+
+/// Why a program gave no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("it could not be started: {0}")]
+    Start(#[from] SpawnError),
+    #[error("it was lost: {0}")]
+    Lost(#[from] io::Error),
+    #[error("{0}")]
+    Confine(ToolError),
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Programs {
+    /// Programs that run as `commands` says, in the root of `workspace`.
+    #[must_use]
+    pub fn new(commands: Arc<Commands>, workspace: Arc<Workspace>) -> Self {
+        Self { commands, workspace }
+    }
+
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// A script for the shell that runs commands here.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let shell = &self.commands.settings().shell;
+        Command::new(shell, self.workspace.root()).args(["-c", script])
+    }
+
+    /// Runs `command` on `input` to its end; what it says goes to `take`.
+    pub(crate) async fn run(
+        &self,
+        mut command: Command,
+        input: Vec<u8>,
+        purpose: Purpose<'_>,
+        timeout: Duration,
+        cancel: impl Future<Output = ()>,
+        take: impl FnMut(Stream, &[u8]) -> io::Result<()>,
+    ) -> Result<Finished, Trouble> {
+        command.stdin = Stdin::Bytes(input);
+        let command = self.place(command, purpose).await.map_err(Trouble::Confine)?;
+        let mut cancel = std::pin::pin!(cancel);
+        let mut process = tokio::select! {
+            biased;
+            () = &mut cancel => return Err(Trouble::Cancelled),
+            process = self.commands.keeper().spawn(&command) => process?,
+        };
+        let patience = Patience { timeout: Some(timeout), ..Patience::default() };
+        let ended = process.run(take, patience, cancel).await?;
+        Ok(Finished { exit: ended.exited.map(|exited| exited.exit), by: ended.by })
+    }
+
+    /// Gives a command its environment and its sandbox.
+    async fn place(&self, command: Command, purpose: Purpose<'_>) -> Result<Command, ToolError> {
+        let Purpose { session, effects, ruled, mut set, reach } = purpose;
+        set.push(("HAFT_PROJECT_DIR".into(), self.workspace.root().into()));
+        let settings = self.commands.settings();
+        if reach == Reach::Confined {
+            let grounds = Grounds { workspace: &self.workspace, session, effects, ruled };
+            return self.commands.confine(command, &grounds, set).await;
+        }
+        set.push(("HAFT_SESSION".into(), session.as_str().into()));
+        let rules = Rules { keep: settings.keep_env.clone(), set, reach };
+        let env = environment(settings.environment.iter().cloned(), &rules);
+        Ok(Command { env, sandbox: Sandbox::Off, ..command })
+    }
+}
+
+/// Holds on to the first `most` bytes of what comes, and knows whether there was more.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    bytes: Vec<u8>,
+    most: usize,
+    pub(crate) is_cut: bool,
+}
+
+impl Beginning {
+    pub(crate) fn of(most: usize) -> Self {
+        Self { bytes: Vec::new(), most, is_cut: false }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let room = self.most - self.bytes.len();
+        self.is_cut |= bytes.len() > room;
+        self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// As text, without blanks around it.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).trim().to_owned()
+    }
+}
+
+/// At most `most` bytes of a text, cut on a character.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most);
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
