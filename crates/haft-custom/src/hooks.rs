@@ -11,7 +11,7 @@ use haft_runtime::{
 };
 use serde_json::{Value, json};
 
-use crate::program::{Beginning, Origin, Programs, Purpose, Trouble, shortened};
+use crate::program::{Beginning, Changes, Origin, Programs, Purpose, Trouble, shortened};
 
 mod contract;
 mod entry;
@@ -73,8 +73,14 @@ impl CommandHooks {
     ) -> Result<Answer, ToolError> {
         let set = vec![("HAFT_CALL".into(), cx.call.as_str().into())];
         let ruled = |effect: &Effect| cx.ruled(effect);
-        let purpose =
-            Purpose { session: &cx.session, effects: &[], ruled: &ruled, set, reach: reach(hook) };
+        let purpose = Purpose {
+            session: &cx.session,
+            effects: &[],
+            ruled: &ruled,
+            set,
+            reach: reach(hook),
+            changes: Changes::Workspace,
+        };
         let answer = self.ask(hook, input, purpose, cancel).await?;
         if let Some(text) = &answer.system_message {
             let text = shortened(text, WORDS);
@@ -327,7 +333,14 @@ impl CommandHooks {
     ) -> Result<Answer, ToolError> {
         let ruled = |effect: &Effect| -> Action { self.policy.decide(effect).action };
         let set = Vec::new();
-        let purpose = Purpose { session, effects: &[], ruled: &ruled, set, reach: reach(hook) };
+        let purpose = Purpose {
+            session,
+            effects: &[],
+            ruled: &ruled,
+            set,
+            reach: reach(hook),
+            changes: Changes::Workspace,
+        };
         self.ask(hook, input, purpose, std::future::pending()).await
     }
 }

@@ -4,6 +4,9 @@
 
 mod hooks;
 mod program;
+mod tools;
+pub mod tree;
 
 pub use hooks::{CommandHooks, HookEntry, HookEvent, OnFailure};
 pub use program::{Origin, Programs};
+pub use tools::{Broken, CustomTool, FoundTools, Manifest, Seal, find_tools};

@@ -1,8 +1,9 @@
 //! Starts what users add: confined, fed through standard input, bounded, ended with all it started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::future::Future;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,17 @@ pub(crate) struct Purpose<'a> {
     pub(crate) set: Vec<(OsString, OsString)>,
     /// Whether it is confined; only the user's own may not be.
     pub(crate) reach: Reach,
+    /// What it may change where it is confined.
+    pub(crate) changes: Changes,
+}
+
+/// What a confined program may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// What commands may.
+    Workspace,
+    /// Nothing: it says of itself that it only reads, and is held to it.
+    Nothing,
 }
 
 /// How a program ended.
@@ -71,6 +83,20 @@ impl Programs {
         &self.workspace
     }
 
+    /// Where programs without a folder are looked for: nothing relative, and nothing of the workspace,
+    /// which may hold another program under a known name.
+    pub(crate) fn search_path(&self) -> Vec<PathBuf> {
+        let settings = self.commands.settings();
+        let path = settings.environment.iter().find(|(name, _)| name == "PATH");
+        let path = path.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value);
+        let root = self.workspace.root();
+        let is_fine = |folder: &PathBuf| {
+            let real = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+            folder.is_absolute() && !folder.starts_with(root) && !real.starts_with(root)
+        };
+        std::env::split_paths(path).filter(is_fine).collect()
+    }
+
     /// A script for the shell that runs commands here.
     pub(crate) fn shell(&self, script: &str) -> Command {
         let shell = &self.commands.settings().shell;
@@ -100,14 +126,32 @@ impl Programs {
         Ok(Finished { exit: ended.exited.map(|exited| exited.exit), by: ended.by })
     }
 
+    /// A program that lies in a place which is private inside must be seen there all the same.
+    fn show_program(&self, command: &mut Command) {
+        let Sandbox::Confined(confinement) = &mut command.sandbox else { return };
+        let Some(folder) = command.program.parent() else { return };
+        let is_private = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|it| folder.starts_with(it));
+        if is_private && !folder.starts_with(self.workspace.root()) {
+            confinement.visible.push(folder.to_owned());
+        }
+    }
+
     /// Gives a command its environment and its sandbox.
     async fn place(&self, command: Command, purpose: Purpose<'_>) -> Result<Command, ToolError> {
-        let Purpose { session, effects, ruled, mut set, reach } = purpose;
+        let Purpose { session, effects, ruled, mut set, reach, changes } = purpose;
         set.push(("HAFT_PROJECT_DIR".into(), self.workspace.root().into()));
+        set.extend(std::env::join_paths(self.search_path()).ok().map(|path| ("PATH".into(), path)));
         let settings = self.commands.settings();
         if reach == Reach::Confined {
             let grounds = Grounds { workspace: &self.workspace, session, effects, ruled };
-            return self.commands.confine(command, &grounds, set).await;
+            let mut command = self.commands.confine(command, &grounds, set).await?;
+            if let (Sandbox::Confined(confinement), Changes::Nothing) =
+                (&mut command.sandbox, changes)
+            {
+                confinement.writable.clear();
+            }
+            self.show_program(&mut command);
+            return Ok(command);
         }
         set.push(("HAFT_SESSION".into(), session.as_str().into()));
         let rules = Rules { keep: settings.keep_env.clone(), set, reach };

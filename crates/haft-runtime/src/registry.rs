@@ -74,7 +74,10 @@ impl Registry {
             let rule = "1 to 64 letters, digits, `_` or `-`";
             return Err(InitError::new(format!("`{}` is not a tool's name: {rule}", plain(&id))));
         }
-        if self.entries.iter().chain(&self.fallback).any(|entry| entry.id == id) {
+        // A name that differs in case or punctuation would take calls that mean the other.
+        let clashes =
+            |entry: &Entry| entry.id == id || entry.is_typed() && names::are_same(&entry.id, &id);
+        if self.entries.iter().chain(&self.fallback).any(clashes) {
             return Err(InitError::new(format!("there is a tool `{id}` already")));
         }
         let permission = tool.permission().to_owned();

@@ -7,4 +7,5 @@
 )]
 
 mod hooks;
+mod tools;
 mod world;

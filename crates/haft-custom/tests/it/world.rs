@@ -38,14 +38,20 @@ impl Host for Scripted {
 /// A folder in which a world is about to be.
 pub(crate) struct Ground {
     dir: tempfile::TempDir,
+    path: String,
 }
 
 impl Ground {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let ground = Self { dir };
+        let ground = Self { dir, path: "/usr/local/bin:/usr/bin:/bin".to_owned() };
         ground.put("workspace/a.txt", "alpha\n");
         ground
+    }
+
+    /// Another `PATH` for all that is run.
+    pub(crate) fn with_path(self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self }
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -100,10 +106,8 @@ impl World {
         let journal =
             Journal::of(workspace.root(), &state, haft_workspace::journal::Options::default());
         let mut settings = CommandSettings::new(haft_exec::shell(None));
-        settings.environment = vec![
-            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-            ("API_TOKEN".into(), "hush".into()),
-        ];
+        settings.environment =
+            vec![("PATH".into(), ground.path.clone().into()), ("API_TOKEN".into(), "hush".into())];
         settings.hidden = vec![state.clone()];
         settings.protected = vec![haft_exec::sandbox::Protected::folder(".haft")];
         let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-custom-keeper"));
@@ -122,6 +126,12 @@ impl World {
         let runtime = add(builder, programs, policy).build();
         let toolset = runtime.toolset(&Audience::of(AgentId::parse("build").unwrap())).await;
         Self { ground, runtime, toolset, session: SessionId::fresh(), host }
+    }
+
+    /// Shows the agent what has come since.
+    pub(crate) async fn refresh(&mut self) {
+        let audience = Audience::of(AgentId::parse("build").unwrap());
+        self.toolset = self.runtime.toolset(&audience).await;
     }
 
     /// What every surface gets.
