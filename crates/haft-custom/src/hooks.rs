@@ -18,7 +18,7 @@ mod entry;
 
 use contract::{Answer, Decision};
 use entry::Ready;
-pub use entry::{HookEntry, HookEvent, OnFailure};
+pub use entry::{HookEntry, HookEvent, OnFailure, hook_files};
 
 /// Most of an answer; more is no answer.
 const ANSWER: usize = 1024 * 1024;
@@ -46,7 +46,7 @@ impl CommandHooks {
         for (origin, events) in files {
             for (event, entries) in events {
                 for entry in entries {
-                    hooks.push(Ready::new(event, entry, origin)?);
+                    hooks.push(Ready::new(event, entry, origin, programs.workspace().root())?);
                 }
             }
         }
@@ -118,6 +118,10 @@ impl CommandHooks {
         purpose: Purpose<'_>,
         cancel: impl Future<Output = ()>,
     ) -> Result<Ran, Fault> {
+        if let Some(path) = hook.changed() {
+            let path = path.display();
+            return Err(Fault::Broken(format!("{path} was changed since it was trusted")));
+        }
         let command = self.programs.shell(&hook.command);
         let (mut said, mut errors) = (Beginning::of(ANSWER), Beginning::of(WORDS));
         let take = |stream, bytes: &[u8]| {

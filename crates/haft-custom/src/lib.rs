@@ -2,11 +2,18 @@
 //!
 //! Nothing here decides whom to believe: the host gives only what the user wrote or has trusted.
 
+mod agents;
+mod front_matter;
 mod hooks;
 mod program;
+mod skills;
 mod tools;
 pub mod tree;
 
-pub use hooks::{CommandHooks, HookEntry, HookEvent, OnFailure};
+pub use agents::{
+    AgentDefinition, AgentMode, FoundAgents, agent_files, built_in_agents, find_agents,
+};
+pub use hooks::{CommandHooks, HookEntry, HookEvent, OnFailure, hook_files};
 pub use program::{Origin, Programs};
-pub use tools::{Broken, CustomTool, FoundTools, Manifest, Seal, find_tools};
+pub use skills::{FoundSkills, Skill, SkillTool, skill_folders, skill_scripts};
+pub use tools::{Broken, CustomTool, FoundTools, Manifest, Seal, find_tools, manifest_runs};

@@ -17,7 +17,7 @@ mod manifest;
 mod shebang;
 
 use lines::Lines;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, manifest_runs};
 
 /// Most manifests of one folder.
 const MANIFESTS: usize = 200;

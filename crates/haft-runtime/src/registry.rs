@@ -123,7 +123,7 @@ impl Entry {
     /// Why the tool is not for this audience.
     fn refused(&self, audience: &Audience, policy: &Policy) -> Option<LeftOut> {
         let id = self.id.clone();
-        if let Some(rule) = policy.hides(&self.permission) {
+        if let Some(rule) = policy.hides_tool(&self.id).or_else(|| policy.hides(&self.permission)) {
             let reason = format!("denied by the rule {rule}");
             let effect = Effect::using(self.permission.clone(), "*");
             let denied = Some(Denial { effect, rule: Some(rule), by: DeniedBy::Rule });

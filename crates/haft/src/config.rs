@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use haft_custom::{HookEntry, HookEvent};
+use haft_custom::{HookEntry, HookEvent, hook_files, tree};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Action, Layer, LayerKind};
 use schemars::JsonSchema;
@@ -100,8 +100,22 @@ pub(crate) fn load(
     let rules = rules_file::parse(&text, kind, &name, &expand)?;
     let agents = agent_rules(&text, &name, &expand)?;
     let (file, unknown_keys) = deserialize(&text, &name)?;
-    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    let hash = content(&text, &file, path.parent().unwrap_or(path));
     Ok(Some(Loaded { kind, path: path.to_owned(), file, rules, agents, unknown_keys, hash }))
+}
+
+/// The hash of a config file, and of the files below `root` that its hooks run.
+fn content(text: &str, file: &ConfigFile, root: &Path) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text.as_bytes());
+    for hook in file.hooks.values().flatten() {
+        for path in hook_files(&hook.command, root) {
+            hasher.update(path.as_os_str().as_encoded_bytes());
+            let of_file = tree::hash(&path).unwrap_or_else(|error| error.to_string());
+            hasher.update(of_file.as_bytes());
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 /// The rules of every `[agent.NAME.permission]`.

@@ -1,22 +1,23 @@
 //! Puts everything together for one command: workspace, config, rules, store, runtime.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use haft_custom::{CommandHooks, Origin, Programs};
+use haft_custom::{AgentDefinition, Broken, CommandHooks, Origin, Programs};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
-    AgentId, Audience, Beginning, Host, Limits, NewSession, Registry, Runtime, Said, SessionId,
-    Store, ToolError, Toolset,
+    AgentId, Audience, Beginning, Host, LeftOut, Limits, NewSession, Registry, Runtime, Said,
+    SessionId, Store, ToolError, Toolset,
 };
 use haft_store::{LazyStore, Options};
 use haft_workspace::Workspace;
 
 use crate::args::Common;
 use crate::config::{self, Loaded};
+use crate::custom::{self, Supplied};
 use crate::environment::Environment;
 use crate::trust;
 
@@ -34,6 +35,12 @@ pub(crate) struct Haft {
     policy_file: Option<Loaded>,
     /// What a person should know about them.
     pub(crate) warnings: Vec<String>,
+    /// What the project supplies beside its config file.
+    pub(crate) supplied: Supplied,
+    /// The agents that are not only in config files.
+    pub(crate) agents: Vec<AgentDefinition>,
+    /// What the user or the project added and cannot be used, once a runtime was made.
+    pub(crate) unusable: Mutex<Vec<LeftOut>>,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
 }
@@ -54,8 +61,26 @@ impl Haft {
         for config in configs.iter_mut().filter(|config| config.kind == LayerKind::Project) {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
-        known_agent(&common.agent, &configs)?;
-        Ok(Self { environment, common, root, project, configs, policy_file, warnings, store })
+        let (supplied, untrusted) = custom::look(&environment, &root, store.as_ref(), &project)?;
+        warnings.extend(untrusted);
+        let (agents, broken) = custom::agents(&environment, &supplied);
+        let says = |one: &Broken| format!("{}: {}, ignored", one.path.display(), one.reason);
+        warnings.extend(broken.iter().map(says));
+        known_agent(&common.agent, &configs, &agents)?;
+        let unusable = Mutex::default();
+        Ok(Self {
+            environment,
+            common,
+            root,
+            project,
+            configs,
+            policy_file,
+            warnings,
+            supplied,
+            agents,
+            unusable,
+            store,
+        })
     }
 
     /// The rules in force for the agent of this command.
@@ -67,6 +92,7 @@ impl Haft {
             &Expand::nothing(),
         )?;
         let mut layers = vec![built_in];
+        layers.extend(self.agent().iter().flat_map(|agent| agent.rules.clone()));
         layers.extend(self.configs.iter().map(|config| config.rules.clone()));
         // A layer for each file: put together, the project's word would overrule the user's deny.
         let agent = self.common.agent.as_str();
@@ -93,7 +119,7 @@ impl Haft {
         let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
         let policy = self.policy()?;
         let mut runtime = Runtime::builder(&self.project).registry(registry);
-        let hooks = self.hooks(programs, &policy)?;
+        let hooks = self.hooks(programs.clone(), &policy)?;
         if !hooks.is_empty() {
             runtime = runtime.hook(hooks);
         }
@@ -107,13 +133,22 @@ impl Haft {
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
             .limits(self.limits());
-        Ok(runtime.build())
+        let runtime = runtime.build();
+        let unusable = self.add_tools(&runtime, &programs);
+        *self.unusable.lock().unwrap_or_else(PoisonError::into_inner) = unusable;
+        Ok(runtime)
     }
 
     /// The commands that config files have for events, the least specific file's first.
     fn hooks(&self, programs: Programs, policy: &Policy) -> anyhow::Result<CommandHooks> {
         let files = self.configs.iter().map(|config| (origin(config), config.file.hooks.clone()));
         CommandHooks::new(programs, policy.clone(), files).map_err(|error| anyhow!(error))
+    }
+
+    /// What the agent of this command is not shown, and why.
+    pub(crate) fn left_out(&self, toolset: &Toolset) -> Vec<LeftOut> {
+        let unusable = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
+        toolset.left_out().iter().chain(unusable.iter()).cloned().collect()
     }
 
     /// What the agent of this command is shown.
@@ -215,10 +250,19 @@ fn find_configs(environment: &Environment, root: &Path) -> anyhow::Result<Vec<Lo
 }
 
 /// An agent that nobody has described is most likely a misspelt one, and its rules would not hold.
-fn known_agent(name: &AgentId, configs: &[Loaded]) -> anyhow::Result<()> {
-    let known = configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
-    if !known && name.as_str() != "build" {
-        bail!("there is no agent `{name}`; name one that a config file has as [agent.{name}]");
+fn known_agent(
+    name: &AgentId,
+    configs: &[Loaded],
+    agents: &[AgentDefinition],
+) -> anyhow::Result<()> {
+    let in_config = configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
+    if !in_config && agents.iter().all(|agent| agent.name != *name) {
+        let known: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+        bail!(
+            "there is no agent `{name}`; there are {}, and any that a config file has as [agent.{name}] \
+             or a trusted .haft/agents/{name}.md",
+            known.join(", ")
+        );
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A hook as a config file has it, and the tools it is for.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use regex::Regex;
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::program::Origin;
+use crate::tree;
 
 /// How long a hook may take if it is not told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -83,26 +85,66 @@ pub(super) struct Ready {
     pub(super) timeout: Duration,
     pub(super) is_confined: bool,
     pub(super) on_failure: OnFailure,
+    /// Files of the project that it runs, as they were when they were trusted.
+    bound: Vec<(PathBuf, String)>,
     /// None: for all.
     matcher: Option<Regex>,
 }
 
+/// Most words of a command that are looked at.
+const LOOKED_AT: usize = 200;
+
+/// The files of a project that a command names: what trusting the command must bind.
+#[must_use]
+pub fn hook_files(command: &str, root: &Path) -> Vec<PathBuf> {
+    let ends_word = |c: char| c.is_whitespace() || "\"'`;|&<>()=$,".contains(c);
+    let words = command.split(ends_word).filter(|word| !word.is_empty()).take(LOOKED_AT);
+    let mut files: Vec<PathBuf> = words
+        .filter_map(|word| fs_err::canonicalize(root.join(word)).ok())
+        .filter(|path| path.starts_with(root) && path.is_file())
+        .collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn content(path: &Path) -> String {
+    tree::hash(path).unwrap_or_else(|_| "unreadable".to_owned())
+}
+
 impl Ready {
-    pub(super) fn new(event: HookEvent, entry: HookEntry, origin: Origin) -> Result<Self, String> {
+    pub(super) fn new(
+        event: HookEvent,
+        entry: HookEntry,
+        origin: Origin,
+        root: &Path,
+    ) -> Result<Self, String> {
         let HookEntry { matcher, command, timeout, confined, on_failure } = entry;
         if command.trim().is_empty() || command.contains('\0') {
             return Err(format!("a hook for {} has no command to run", event.as_str()));
         }
         let matcher = matcher.filter(|text| !matches!(text.trim(), "" | "*"));
         let matcher = matcher.map(|text| compile(&text)).transpose()?;
+        let files = match origin {
+            Origin::Project => hook_files(&command, root),
+            Origin::User => Vec::new(),
+        };
+        let bound = files.into_iter().map(|path| (path.clone(), content(&path))).collect();
         Ok(Self {
             event,
             command,
             timeout: timeout.map_or(TIMEOUT, Duration::from_secs),
             is_confined: confined.unwrap_or(true) || origin == Origin::Project,
             on_failure: on_failure.unwrap_or(OnFailure::Block),
+            bound,
             matcher,
         })
+    }
+
+    /// The first file that is not what it was when this program was started.
+    pub(super) fn changed(&self) -> Option<&Path> {
+        let changed = self.bound.iter().find(|(path, hash)| content(path) != *hash);
+        changed.map(|(path, _)| path.as_path())
     }
 
     pub(super) fn is_for(&self, event: HookEvent, name: &str) -> bool {

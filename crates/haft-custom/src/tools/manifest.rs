@@ -122,6 +122,17 @@ impl Manifest {
     }
 }
 
+/// What a manifest says that it runs, for a person who has not trusted it; nothing is looked up.
+#[must_use]
+pub fn manifest_runs(path: &Path) -> String {
+    let text = read(path, Origin::Project);
+    let file = text.and_then(|text| toml::from_str::<File>(&text).map_err(|it| it.to_string()));
+    match file {
+        Ok(file) => format!("runs `{}`", shown(&file.command.join(" "))),
+        Err(why) => format!("cannot be read: {}", shown(&why)),
+    }
+}
+
 impl TraitsTable {
     fn to_traits(&self, connects: bool) -> Traits {
         let base = if self.read_only { Traits::READ_ONLY } else { Traits::default() };

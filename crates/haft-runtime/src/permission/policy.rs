@@ -203,6 +203,13 @@ impl Policy {
         own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.hides(key)))
     }
 
+    /// The rule `tool NAME = deny` that keeps a tool from being shown, whatever its permission.
+    #[must_use]
+    pub fn hides_tool(&self, name: &str) -> Option<RuleRef> {
+        let own = self.layers.iter().find_map(|layer| layer.hides_tool(name)).map(Rule::to_ref);
+        own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.hides_tool(name)))
+    }
+
     fn decide_alone(&self, effect: &Effect) -> Decision {
         let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
         let deny = words.iter().find(|rule| rule.action() == Action::Deny);

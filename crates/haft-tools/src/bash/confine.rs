@@ -82,8 +82,10 @@ pub(crate) async fn sandbox(
     };
     let read: Vec<PathBuf> = allowed(|kind| kind == EffectKind::Read).collect();
     hidden.retain(|path| !read.contains(path));
+    // An agent that only looks has commands that only look, whatever they were thought to do.
+    let may_write = (grounds.ruled)(&Effect::using("sandbox", "write")) != Action::Deny;
     let mut confinement = match settings.sandbox {
-        SandboxMode::WorkspaceWrite if root.parent().is_some() => {
+        SandboxMode::WorkspaceWrite if root.parent().is_some() && may_write => {
             Confinement::workspace([root.to_owned()])
         }
         // A workspace that is the whole machine is not written to as a whole either.
@@ -91,7 +93,7 @@ pub(crate) async fn sandbox(
     };
     let changed: Vec<PathBuf> =
         allowed(|kind| matches!(kind, EffectKind::Write | EffectKind::Delete)).collect();
-    if settings.sandbox == SandboxMode::WorkspaceWrite {
+    if settings.sandbox == SandboxMode::WorkspaceWrite && may_write {
         confinement.writable.extend(settings.writable.iter().filter(|it| it.exists()).cloned());
         let kept_whole: Vec<&Path> = settings.home.as_deref().into_iter().chain([root]).collect();
         let outside = changed.iter().filter(|path| !path.starts_with(root));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use haft_exec::sandbox::layers::State as Layer;
 use haft_runtime::permission::check;
-use haft_runtime::{Headless, Store};
+use haft_runtime::{Headless, LeftOut, Store, plain};
 use haft_tools::SandboxMode;
 use serde::Serialize;
 
@@ -115,8 +115,9 @@ async fn tools(haft: &Haft) -> anyhow::Result<Vec<Finding>> {
     let runtime = haft.runtime(Headless)?;
     let toolset = haft.toolset(&runtime).await;
     let mut findings = vec![fine("tools", toolset.names().join(", "))];
-    let left_out = toolset.left_out().iter();
-    findings.extend(left_out.map(|one| note("tools", format!("{}: {}", one.id, one.reason))));
+    let left_out = haft.left_out(&toolset).into_iter();
+    let says = |one: LeftOut| note("tools", format!("{}: {}", one.id, plain(&one.reason)));
+    findings.extend(left_out.map(says));
     Ok(findings)
 }
 

@@ -7,6 +7,7 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod agents;
 mod approve;
 mod asks;
 mod bash;
@@ -14,6 +15,7 @@ mod batch;
 mod bounds;
 mod contract;
 mod hooks;
+mod hostile;
 mod journal;
 mod mounts;
 mod policy;
