@@ -7,7 +7,7 @@ use haft_exec::{EndedBy, Exit, Reach, Stream};
 use haft_runtime::permission::{Action, Effect, PendingAsk, Policy};
 use haft_runtime::{
     Allowed, Before, Beginning as Start, BoxFuture, Context, Hook, Output, Said, SessionId,
-    ToolError, Word, plain,
+    ToolError, Word,
 };
 use serde_json::{Value, json};
 
@@ -15,15 +15,16 @@ use crate::program::{Beginning, Changes, Origin, Programs, Purpose, Trouble, sho
 
 mod contract;
 mod entry;
+mod words;
 
 use contract::{Answer, Decision};
 use entry::Ready;
 pub use entry::{HookEntry, HookEvent, OnFailure, hook_files};
+pub(crate) use words::shown;
+use words::{WORDS, after_the_fact, blocked, ended, heed_stop, joined, quoted, starts_json};
 
 /// Most of an answer; more is no answer.
 const ANSWER: usize = 1024 * 1024;
-/// Most of a hook's words that anybody reads.
-const WORDS: usize = 10_000;
 
 /// Every command that is a hook, in the order of the config files.
 pub struct CommandHooks {
@@ -351,55 +352,4 @@ impl CommandHooks {
 
 fn reach(hook: &Ready) -> Reach {
     if hook.is_confined { Reach::Confined } else { Reach::Open }
-}
-
-/// An answer that wants the agent to end its work is a refusal with consequences.
-fn heed_stop(hook: &Ready, answer: Answer) -> Result<Answer, ToolError> {
-    if answer.go_on != Some(false) {
-        return Ok(answer);
-    }
-    let reason = answer.stop_reason.or(answer.reason);
-    let reason = reason.unwrap_or_else(|| shown(&hook.command));
-    Err(ToolError::Stopped { reason: shortened(&reason, WORDS) })
-}
-
-fn blocked(hook: &Ready, words: &str) -> ToolError {
-    let command = shown(&hook.command);
-    ToolError::Blocked { reason: format!("`{command}`: {}", shortened(words, WORDS)) }
-}
-
-/// The model must not think that nothing has happened.
-fn after_the_fact(error: ToolError) -> ToolError {
-    match error {
-        ToolError::Blocked { reason } => {
-            ToolError::Blocked { reason: format!("{reason} (the call itself has run)") }
-        }
-        other => other,
-    }
-}
-
-fn joined(context: impl IntoIterator<Item = String>) -> Option<String> {
-    let all: Vec<String> = context.into_iter().filter(|text| !text.trim().is_empty()).collect();
-    (!all.is_empty()).then(|| shortened(&all.join("\n\n"), WORDS))
-}
-
-fn ended(exit: Option<Exit>) -> String {
-    match exit {
-        Some(Exit::Code(code)) => format!("it ended with code {code}"),
-        Some(Exit::Signal(signal)) => format!("it was ended by signal {signal}"),
-        None => "it could not be ended".to_owned(),
-    }
-}
-
-fn quoted(words: &str) -> String {
-    if words.is_empty() { String::new() } else { format!(": {words}") }
-}
-
-fn starts_json(said: &[u8]) -> bool {
-    said.trim_ascii_start().starts_with(b"{")
-}
-
-/// A few words of something that somebody else wrote, for a message.
-pub(crate) fn shown(text: &str) -> String {
-    plain(&shortened(text.trim(), 200))
 }

@@ -3,10 +3,12 @@
 //! Nothing here decides whom to believe: the host gives only what the user wrote or has trusted.
 
 mod agents;
+mod bm25;
 mod front_matter;
 mod hooks;
 mod program;
 mod skills;
+mod tool_search;
 mod tools;
 pub mod tree;
 
@@ -16,4 +18,5 @@ pub use agents::{
 pub use hooks::{CommandHooks, HookEntry, HookEvent, OnFailure, hook_files};
 pub use program::{Origin, Programs};
 pub use skills::{FoundSkills, Skill, SkillTool, skill_folders, skill_scripts};
+pub use tool_search::ToolSearch;
 pub use tools::{Broken, CustomTool, FoundTools, Manifest, Seal, find_tools, manifest_runs};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_runtime::permission::{Ask, Effect};
-use haft_runtime::{BoxFuture, Context, DynTool, Output, Schema, ToolError, Traits};
+use haft_runtime::{BoxFuture, Context, DynTool, Listing, Output, Schema, ToolError, Traits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -263,6 +263,10 @@ impl DynTool for SkillTool {
 
     fn traits(&self) -> Traits {
         Traits::READ_ONLY
+    }
+
+    fn listing(&self) -> Listing {
+        Listing::Always
     }
 
     fn effects<'a>(

@@ -54,6 +54,7 @@ mod arguments;
 mod audience;
 mod bound;
 mod context;
+mod deferral;
 mod documents;
 mod error;
 mod event;
@@ -82,6 +83,7 @@ pub use arguments::Arguments;
 pub use audience::{Agent, Audience, Client, Model};
 pub use bound::{Cut, Limits, cut, fits, join};
 pub use context::{Context, InitContext};
+pub use deferral::Found;
 pub use documents::Documents;
 pub use error::{ErrorReport, InitError, ToolError};
 pub use event::{Delivery, Draft, Event, EventKind, Events};
@@ -100,6 +102,6 @@ pub use store::{
     StoreError,
 };
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{BoxFuture, DynTool, Tool, Traits};
+pub use tool::{BoxFuture, DynTool, Listing, Tool, Traits};
 pub use toolset::{Advertised, LeftOut, Toolset};
 pub use visible::{is_hidden, plain, plain_lines};

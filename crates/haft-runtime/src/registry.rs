@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 
 use crate::audience::Audience;
 use crate::context::InitContext;
+use crate::deferral::{Deferral, leave_out_finders};
 use crate::error::InitError;
 use crate::names;
 use crate::permission::{Denial, DeniedBy, Effect, Policy};
@@ -159,7 +160,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Builds all tools beside each other; their order is the registry's.
-    pub(crate) async fn build(&self, policy: Policy, cx: &InitContext<'_>) -> Built {
+    pub(crate) async fn build(
+        &self,
+        policy: Policy,
+        deferral: &Deferral,
+        cx: &InitContext<'_>,
+    ) -> Built {
         let build = |entry: &Entry| {
             let (entry, refused) = (entry.clone(), entry.refused(cx.audience, &policy));
             async move {
@@ -186,7 +192,11 @@ impl Plan {
             Some(entry) => entry.build(cx).await.ok(),
             None => None,
         };
+        let deferred = deferral.deferred(&shown);
+        if deferred.is_empty() {
+            leave_out_finders(&mut shown, &mut left_out);
+        }
         let audience = cx.audience.clone();
-        Built { audience, policy: Arc::new(policy), shown, left_out, fallback, failed }
+        Built { deferred, audience, policy: Arc::new(policy), shown, left_out, fallback, failed }
     }
 }

@@ -43,6 +43,10 @@ pub(crate) struct LimitsTable {
     /// Most bytes of one answer (51200).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
+    /// Most bytes of definitions of added tools that are sent with every request (16384); those beyond
+    /// are found by tool_search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool_bytes: Option<usize>,
     /// Days for which the whole of a cut answer is kept (7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keep_days: Option<u32>,
@@ -163,10 +167,17 @@ impl Loaded {
     /// The parts that are neither rules nor agents.
     fn settings(&self) -> Vec<String> {
         let mut settings = Vec::new();
-        let LimitsTable { lines, bytes, keep_days, keep_mib, journal_days, journal_mib } =
-            &self.file.limits;
+        let LimitsTable {
+            lines,
+            bytes,
+            tool_bytes,
+            keep_days,
+            keep_mib,
+            journal_days,
+            journal_mib,
+        } = &self.file.limits;
         let numbers = [keep_days, keep_mib, journal_days, journal_mib];
-        if lines.or(*bytes).is_some() || numbers.iter().any(|it| it.is_some()) {
+        if lines.or(*bytes).or(*tool_bytes).is_some() || numbers.iter().any(|it| it.is_some()) {
             settings.push("[limits]".to_owned());
         }
         if !self.file.features.is_empty() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use haft_custom::{
     AgentDefinition, Broken, CustomTool, FoundSkills, Origin, Programs, Seal, SkillTool,
-    agent_files, built_in_agents, find_agents, find_tools, manifest_runs, skill_folders,
-    skill_scripts,
+    ToolSearch, agent_files, built_in_agents, find_agents, find_tools, manifest_runs,
+    skill_folders, skill_scripts,
 };
 use haft_runtime::{DynTool, LeftOut, Runtime, Store, plain};
 
@@ -154,6 +154,10 @@ impl Haft {
             }
         }
         left_out.extend(self.add_skills(runtime));
+        if let Err(error) = runtime.add_tool(Arc::new(ToolSearch)) {
+            let (id, reason) = ("tool_search".to_owned(), error.to_string());
+            left_out.push(LeftOut { id, reason, denied: None });
+        }
         left_out
     }
 

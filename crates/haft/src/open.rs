@@ -21,6 +21,9 @@ use crate::custom::{self, Supplied};
 use crate::environment::Environment;
 use crate::trust;
 
+/// Bytes of definitions: about what the built-in tools take.
+const TOOL_ROOM: usize = 16 * 1024;
+
 /// What every command works with.
 pub(crate) struct Haft {
     pub(crate) environment: Environment,
@@ -132,7 +135,8 @@ impl Haft {
             .policy(policy)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
-            .limits(self.limits());
+            .limits(self.limits())
+            .tool_room(self.tool_room());
         let runtime = runtime.build();
         let unusable = self.add_tools(&runtime, &programs);
         *self.unusable.lock().unwrap_or_else(PoisonError::into_inner) = unusable;
@@ -177,6 +181,12 @@ impl Haft {
         let is_known = self.store.calls(session, 1).is_ok_and(|calls| !calls.is_empty());
         let how = if is_known { Beginning::Resume } else { Beginning::Startup };
         runtime.begin_session(session, how).await
+    }
+
+    /// How much is told of tools that were added before any is searched for.
+    fn tool_room(&self) -> usize {
+        let said = self.configs.iter().filter_map(|config| config.file.limits.tool_bytes);
+        said.last().unwrap_or(TOOL_ROOM)
     }
 
     /// How much a model reads of one answer: the most specific config that says so.

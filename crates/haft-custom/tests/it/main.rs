@@ -7,5 +7,6 @@
 )]
 
 mod hooks;
+mod tool_search;
 mod tools;
 mod world;

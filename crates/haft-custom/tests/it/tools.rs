@@ -136,7 +136,7 @@ async fn a_tool_asks_under_its_own_name_and_a_rule_can_hide_it() {
     for tool in ["mine", "keyed", "far"] {
         assert_eq!(agreed.text(tool, json!({})).await, "hello");
     }
-    let asked = agreed.host.asked.lock().unwrap();
+    let asked = agreed.host.asked.lock().unwrap().clone();
     let keys: Vec<Vec<_>> = asked
         .iter()
         .map(|ask| ask.ask.effects.iter().map(|it| format!("{} {}", it.key, it.value)).collect())
