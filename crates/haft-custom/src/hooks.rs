@@ -81,6 +81,7 @@ impl CommandHooks {
             set,
             reach: reach(hook),
             changes: Changes::Workspace,
+            hosts: None,
         };
         let answer = self.ask(hook, input, purpose, cancel).await?;
         if let Some(text) = &answer.system_message {
@@ -345,6 +346,7 @@ impl CommandHooks {
             set,
             reach: reach(hook),
             changes: Changes::Workspace,
+            hosts: None,
         };
         self.ask(hook, input, purpose, std::future::pending()).await
     }

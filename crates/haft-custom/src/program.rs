@@ -10,7 +10,7 @@ use std::time::Duration;
 use haft_exec::{
     Command, EndedBy, Exit, Patience, Reach, Rules, Sandbox, SpawnError, Stdin, Stream, environment,
 };
-use haft_runtime::permission::{Action, Effect};
+use haft_runtime::permission::{Action, Clearance, Effect};
 use haft_runtime::{SessionId, ToolError};
 use haft_tools::{Commands, Grounds};
 use haft_workspace::Workspace;
@@ -36,6 +36,8 @@ pub(crate) struct Purpose<'a> {
     pub(crate) session: &'a SessionId,
     pub(crate) effects: &'a [Effect],
     pub(crate) ruled: &'a (dyn Fn(&Effect) -> Action + Sync),
+    /// What rules and grants say of hosts, for programs that may reach some.
+    pub(crate) hosts: Option<Clearance>,
     /// What its environment says of the occasion.
     pub(crate) set: Vec<(OsString, OsString)>,
     /// Whether it is confined; only the user's own may not be.
@@ -77,6 +79,10 @@ impl Programs {
     #[must_use]
     pub fn new(commands: Arc<Commands>, workspace: Arc<Workspace>) -> Self {
         Self { commands, workspace }
+    }
+
+    pub(crate) fn commands(&self) -> &Commands {
+        &self.commands
     }
 
     pub(crate) fn workspace(&self) -> &Workspace {
@@ -138,13 +144,13 @@ impl Programs {
 
     /// Gives a command its environment and its sandbox.
     async fn place(&self, command: Command, purpose: Purpose<'_>) -> Result<Command, ToolError> {
-        let Purpose { session, effects, ruled, mut set, reach, changes } = purpose;
+        let Purpose { session, effects, ruled, hosts, mut set, reach, changes } = purpose;
         set.push(("HAFT_PROJECT_DIR".into(), self.workspace.root().into()));
         set.extend(std::env::join_paths(self.search_path()).ok().map(|path| ("PATH".into(), path)));
         let settings = self.commands.settings();
         if reach == Reach::Confined {
-            let grounds = Grounds { workspace: &self.workspace, session, effects, ruled };
-            let mut command = self.commands.confine(command, &grounds, set).await?;
+            let grounds = Grounds { workspace: &self.workspace, session, effects, ruled, hosts };
+            let mut command = self.commands.confine(command, grounds, set).await?;
             if let (Sandbox::Confined(confinement), Changes::Nothing) =
                 (&mut command.sandbox, changes)
             {

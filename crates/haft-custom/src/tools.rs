@@ -120,7 +120,8 @@ impl CustomTool {
         let changes =
             if self.manifest.traits.read_only { Changes::Nothing } else { Changes::Workspace };
         let reach = Reach::Confined;
-        let purpose = Purpose { session, effects, ruled: &ruled, set, reach, changes };
+        let hosts = self.programs.commands().hosts(cx).await?;
+        let purpose = Purpose { session, effects, ruled: &ruled, hosts, set, reach, changes };
         let (mut lines, mut errors) = (Lines::new(name, cx), Beginning::of(ERRORS));
         let take = |stream, bytes: &[u8]| {
             match stream {

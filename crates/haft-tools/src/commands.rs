@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use haft_exec::sandbox::{Demand, Network, Protected};
 use haft_exec::{Command, Keeper, Reach, Rules, Sandbox, environment};
-use haft_runtime::permission::{Action, Effect};
-use haft_runtime::{SessionId, ToolError};
+use haft_runtime::permission::{Action, Clearance, Effect};
+use haft_runtime::{Context, SessionId, ToolError};
 use haft_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bash::confine::sandbox;
+use crate::bash::hosts;
+use crate::bash::stash::Stash;
 use crate::jobs::Jobs;
 
 /// What the tools `bash` and `job` need of their host; shared by
@@ -23,6 +25,7 @@ pub struct Commands {
     keeper: Keeper,
     settings: CommandSettings,
     pub(crate) jobs: Jobs,
+    pub(crate) stash: Arc<Stash>,
 }
 
 /// What a command's sandbox is made after.
@@ -35,6 +38,8 @@ pub struct Grounds<'a> {
     pub effects: &'a [Effect],
     /// What the rules say of an effect: files that may not be read are hidden from it.
     pub ruled: &'a (dyn Fn(&Effect) -> Action + Sync),
+    /// What rules and grants say of hosts; without it, none is opened for this command.
+    pub hosts: Option<Clearance>,
 }
 
 /// How commands are run, and what they may do.
@@ -52,7 +57,7 @@ pub struct CommandSettings {
     pub sandbox: SandboxMode,
     /// What happens where the kernel lacks a layer of the sandbox.
     pub demand: Demand,
-    /// What every confined command can reach; one that was allowed to connect reaches more.
+    /// What every confined command can reach; hosts that were allowed are reached through a proxy.
     pub network: Network,
     /// Folders beside the workspace that may be changed.
     pub writable: Vec<PathBuf>,
@@ -89,13 +94,21 @@ impl Commands {
     /// `keeper` starts the commands.
     #[must_use]
     pub fn new(keeper: Keeper, settings: CommandSettings) -> Self {
-        Self { keeper, settings, jobs: Jobs::default() }
+        Self { keeper, settings, jobs: Jobs::default(), stash: Arc::default() }
     }
 
     /// Who starts the commands.
     #[must_use]
     pub fn keeper(&self) -> &Keeper {
         &self.keeper
+    }
+
+    /// What rules and grants say of hosts, where commands are held to it.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn hosts(&self, cx: &Context) -> Result<Option<Clearance>, ToolError> {
+        hosts::known(&self.settings, cx).await
     }
 
     /// Gives `command` its environment, with `set` on top, and the sandbox that `grounds` call for.
@@ -105,10 +118,13 @@ impl Commands {
     pub async fn confine(
         &self,
         mut command: Command,
-        grounds: &Grounds<'_>,
+        grounds: Grounds<'_>,
         mut set: Vec<(OsString, OsString)>,
     ) -> Result<Command, ToolError> {
-        command.sandbox = sandbox(&self.settings, grounds).await?;
+        command.sandbox = sandbox(&self.settings, &grounds).await?;
+        let known = grounds.hosts;
+        command.hosts =
+            known.and_then(|known| hosts::open(&mut command.sandbox, grounds.effects, known));
         set.push(("HAFT_SESSION".into(), grounds.session.as_str().into()));
         let reach = match command.sandbox {
             Sandbox::Off => Reach::Open,

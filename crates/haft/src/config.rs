@@ -11,8 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::servers::McpTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
+use crate::web::WebTable;
 
 /// A config file: `haft.toml`, the user's `config.toml`, or the machine's `managed.toml`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +29,10 @@ pub(crate) struct ConfigFile {
     pub(crate) features: BTreeSet<String>,
     /// How far commands are confined.
     pub(crate) sandbox: SandboxTable,
+    /// MCP servers whose tools are offered, by name.
+    pub(crate) mcp: BTreeMap<String, McpTable>,
+    /// How the web is reached, and who searches it.
+    pub(crate) web: WebTable,
     /// Commands that are run around calls, by event.
     pub(crate) hooks: BTreeMap<HookEvent, Vec<HookEntry>>,
     /// Agents, by name.
@@ -183,6 +189,13 @@ impl Loaded {
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        let used = self.file.mcp.iter().filter(|(_, table)| table.enabled != Some(false));
+        settings.extend(used.map(|(name, table)| {
+            format!("[mcp.{}] {}", haft_runtime::plain(name), table.described())
+        }));
+        if self.file.web != WebTable::default() {
+            settings.push("[web]".to_owned());
+        }
         let hooks =
             self.file.hooks.iter().flat_map(|(event, all)| all.iter().map(move |it| (event, it)));
         settings.extend(hooks.map(|(event, hook)| {
@@ -206,6 +219,9 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        // A server that is switched off is less, not more.
+        self.file.mcp.retain(|_, table| table.enabled == Some(false));
+        self.file.web = WebTable::default();
         self.file.hooks.clear();
     }
 }

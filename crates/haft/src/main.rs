@@ -18,10 +18,13 @@ mod journal;
 mod open;
 mod print;
 mod queue;
+mod servers;
+mod setup;
 mod shell;
 mod small_file;
 mod terminal;
 mod trust;
+mod web;
 
 use args::Cli;
 use environment::Environment;

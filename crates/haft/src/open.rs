@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use haft_custom::{AgentDefinition, Broken, CommandHooks, Origin, Programs};
+use haft_mcp::client::Servers;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
@@ -46,6 +47,8 @@ pub(crate) struct Haft {
     pub(crate) unusable: Mutex<Vec<LeftOut>>,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
+    /// Other servers whose tools are offered; started when they are needed.
+    pub(crate) servers: Arc<Servers>,
 }
 
 impl Haft {
@@ -71,7 +74,8 @@ impl Haft {
         warnings.extend(broken.iter().map(says));
         known_agent(&common.agent, &configs, &agents)?;
         let unusable = Mutex::default();
-        Ok(Self {
+        let servers = Arc::new(Servers::none());
+        let mut haft = Self {
             environment,
             common,
             root,
@@ -83,7 +87,12 @@ impl Haft {
             agents,
             unusable,
             store,
-        })
+            servers,
+        };
+        let (servers, warnings) = haft.find_servers()?;
+        haft.servers = servers;
+        haft.warnings.extend(warnings);
+        Ok(haft)
     }
 
     /// The rules in force for the agent of this command.
@@ -115,8 +124,22 @@ impl Haft {
 
     /// The runtime, with `host` to answer asks.
     pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
+        self.runtime_of(self.registry(), host)
+    }
+
+    /// Every tool that exists.
+    pub(crate) fn registry(&self) -> Registry {
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
+        registry
+    }
+
+    /// The runtime of these tools, with `host` to answer asks.
+    pub(crate) fn runtime_of(
+        &self,
+        registry: Registry,
+        host: impl Host,
+    ) -> anyhow::Result<Runtime> {
         let workspace = Arc::new(self.workspace()?);
         let commands = Arc::new(self.commands());
         let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
@@ -132,6 +155,7 @@ impl Haft {
         let runtime = runtime
             .share(workspace)
             .share(commands)
+            .share(Arc::new(self.web()))
             .policy(policy)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
@@ -157,6 +181,13 @@ impl Haft {
 
     /// What the agent of this command is shown.
     pub(crate) async fn toolset(&self, runtime: &Runtime) -> Toolset {
+        self.servers.offer(runtime, |_| true).await;
+        runtime.toolset(&self.audience()).await
+    }
+
+    /// The same for a call of this tool: only the servers are started that it mentions.
+    pub(crate) async fn toolset_for(&self, runtime: &Runtime, tool: &str, args: &str) -> Toolset {
+        self.offer_mentioned(runtime, &[tool, args]).await;
         runtime.toolset(&self.audience()).await
     }
 
@@ -199,7 +230,8 @@ impl Haft {
         limits
     }
 
-    fn audience(&self) -> Audience {
+    /// For whom tools are chosen.
+    pub(crate) fn audience(&self) -> Audience {
         let mut audience = Audience::of(self.common.agent.clone());
         audience.model = self.common.model.clone();
         audience.features =

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use haft_exec::sandbox::{Network, Protected};
+use haft_exec::sandbox::Protected;
 use haft_exec::{Confinement, Sandbox};
 use haft_runtime::ToolError;
 use haft_runtime::permission::{Action, Effect, EffectKind};
 
+use super::repository;
 use crate::commands::{CommandSettings, Grounds, SandboxMode};
 
 /// Most names of the workspace that are looked at for secrets.
@@ -67,10 +68,11 @@ pub(crate) async fn sandbox(
         hidden
             .retain(|path| path.symlink_metadata().is_ok() && !workspace.root().starts_with(path));
         let scratch = own.scratch.as_deref().and_then(|all| scratch(all, &session));
-        (hidden, scratch, perhaps_secret(workspace.root()))
+        let repository = repository::elsewhere(workspace.root());
+        (hidden, scratch, perhaps_secret(workspace.root()), repository)
     };
     let looked = tokio::task::spawn_blocking(look).await;
-    let (mut hidden, scratch, candidates) =
+    let (mut hidden, scratch, candidates, repository) =
         looked.map_err(|error| ToolError::caused("the disk did not answer", error))?;
     let (root, effects) = (grounds.workspace.root(), grounds.effects);
     let not_for_all = |path: &&PathBuf| {
@@ -100,12 +102,16 @@ pub(crate) async fn sandbox(
         confinement.writable.extend(outside.filter_map(|path| existing(path, &kept_whole)));
     }
     confinement.protected = protected(settings, root, &changed);
+    if settings.sandbox == SandboxMode::WorkspaceWrite && may_write {
+        confinement.writable.extend(repository.writable);
+        confinement.protected.extend(repository.protected);
+    }
     confinement.visible =
         read.into_iter().chain([root.to_owned()]).filter(|path| is_private(path)).collect();
     confinement.hidden = hidden;
     confinement.scratch = scratch;
-    let connects = effects.iter().any(|effect| effect.kind == EffectKind::Connect);
-    confinement.network = if connects { Network::Full } else { settings.network };
+    confinement.network = settings.network;
+    confinement.peers = Some(grounds.session.to_string());
     confinement.demand = settings.demand;
     Ok(Sandbox::Confined(confinement))
 }
@@ -164,7 +170,8 @@ fn scratch(all: &Path, session: &str) -> Option<PathBuf> {
 }
 
 /// Files of the workspace that may be secrets: some whatever their names, then by their names.
-fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
+#[must_use]
+pub fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut folders = std::collections::VecDeque::from([root.to_owned()]);

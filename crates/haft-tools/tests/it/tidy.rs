@@ -112,6 +112,7 @@ fn crates_depend_on_each_other_as_drawn() {
     let allowed: &[(&str, &[&str])] = &[
         ("haft-exec", &[]),
         ("haft-custom", &["haft-exec", "haft-runtime", "haft-tools", "haft-workspace"]),
+        ("haft-mcp", &["haft-exec", "haft-runtime"]),
         ("haft-runtime", &[]),
         ("haft-store", &["haft-runtime"]),
         ("haft-scripted", &[]),
@@ -125,6 +126,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "haft-custom",
                 "haft-edit",
                 "haft-exec",
+                "haft-mcp",
                 "haft-runtime",
                 "haft-store",
                 "haft-tools",

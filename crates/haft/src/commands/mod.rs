@@ -19,9 +19,11 @@ mod doctor;
 mod grants;
 mod log;
 mod man;
+mod mcp;
 mod policy;
 mod schema;
 mod sessions;
+mod setup;
 mod tools;
 mod trust;
 mod undo;
@@ -71,7 +73,9 @@ pub(crate) async fn run(
         Command::Trust { command } => {
             trust::run(&Haft::open(environment, common)?, printer, command)
         }
+        Command::Setup(args) => setup::run(environment, common, printer, args).await,
         Command::Doctor => doctor::run(environment, common, printer).await,
+        Command::Mcp(args) => mcp::run(&open(environment, common)?, printer, args).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),
     }

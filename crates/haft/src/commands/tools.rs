@@ -1,5 +1,6 @@
 //! `haft tools`: what is offered to a model, and what is not and why.
 
+use haft_mcp::client::State;
 use haft_runtime::{Advertised, Headless, plain};
 use serde_json::{Value, json};
 
@@ -11,7 +12,9 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
     let toolset = haft.toolset(&runtime).await;
     if haft.common.json {
         let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
-        printer.json(&json!({ "tools": tools, "left_out": haft.left_out(&toolset) }))?;
+        let left_out = haft.left_out(&toolset);
+        let servers = haft.servers.reports();
+        printer.json(&json!({ "tools": tools, "left_out": left_out, "servers": servers }))?;
         return Ok(0);
     }
     let rows: Vec<Vec<String>> = toolset.advertised().map(|tool| row(&tool)).collect();
@@ -19,6 +22,15 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
     for left_out in haft.left_out(&toolset) {
         let line = format!("{}: not offered: {}", left_out.id, plain(&left_out.reason));
         printer.line(printer.dim(&line));
+    }
+    for server in haft.servers.reports() {
+        if let State::Broken { why } = &server.state {
+            printer.line(format!("{}: does not work: {}", server.name, plain(why)));
+        }
+        for (tool, why) in &server.left_out {
+            let line = format!("{}, {}: not offered: {}", server.name, plain(tool), plain(why));
+            printer.line(printer.dim(&line));
+        }
     }
     Ok(0)
 }
