@@ -58,6 +58,13 @@ pub enum ToolError {
         reason: String,
     },
 
+    /// A hook refused, and wants the agent to end its work as well.
+    #[error("a hook stopped the work: {reason}; end here, and tell the user")]
+    Stopped {
+        /// The hook's own words.
+        reason: String,
+    },
+
     /// The call was cancelled; what had been gathered is kept.
     #[error("cancelled{}", so_far(.partial))]
     Cancelled {
@@ -125,6 +132,7 @@ impl ToolError {
             Self::InvalidParams { .. } => "invalid_params",
             Self::Denied(_) => "denied",
             Self::Blocked { .. } => "blocked",
+            Self::Stopped { .. } => "stopped",
             Self::Cancelled { .. } => "cancelled",
             Self::TimedOut { .. } => "timed_out",
             Self::Panicked { .. } => "panicked",

@@ -11,6 +11,7 @@ use haft_runtime::plain_lines;
 mod args;
 mod commands;
 mod config;
+mod custom;
 mod diff;
 mod environment;
 mod journal;

@@ -7,12 +7,15 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod agents;
 mod approve;
 mod asks;
 mod bash;
 mod batch;
 mod bounds;
 mod contract;
+mod hooks;
+mod hostile;
 mod hosts;
 mod journal;
 mod mcp;
