@@ -22,6 +22,17 @@ impl Usage {
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
+
+    /// What was added since it was `before`.
+    #[must_use]
+    pub fn since(&self, before: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(before.input),
+            output: self.output.saturating_sub(before.output),
+            cache_read: self.cache_read.saturating_sub(before.cache_read),
+            cache_write: self.cache_write.saturating_sub(before.cache_write),
+        }
+    }
 }
 
 impl std::ops::AddAssign for Usage {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::provider::ProviderTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
 
@@ -28,6 +29,11 @@ pub(crate) struct ConfigFile {
     pub(crate) sandbox: SandboxTable,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
+    /// The model that works, as PROVIDER/MODEL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Providers of models, by name.
+    pub(crate) provider: BTreeMap<String, ProviderTable>,
 }
 
 /// How much a model reads of one answer, and how much is kept of what it does not.
@@ -155,6 +161,10 @@ impl Loaded {
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        if self.file.model.is_some() {
+            settings.push("model".to_owned());
+        }
+        settings.extend(self.file.provider.keys().map(|name| format!("[provider.{name}]")));
         settings
     }
 
@@ -173,6 +183,9 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        // Whoever names the provider is sent the key, and all that is read.
+        self.file.model = None;
+        self.file.provider.clear();
     }
 }
 

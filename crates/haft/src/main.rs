@@ -16,6 +16,7 @@ mod environment;
 mod journal;
 mod open;
 mod print;
+mod provider;
 mod queue;
 mod shell;
 mod small_file;

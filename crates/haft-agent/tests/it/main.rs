@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod faults;
+mod instructions;
 mod protocols;
 mod recording;
+mod sessions;
 mod talk;
+mod world;
