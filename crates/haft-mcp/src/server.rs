@@ -19,6 +19,7 @@ mod asks;
 mod call;
 mod forms;
 mod handler;
+pub mod http;
 mod line;
 mod parked;
 mod progress;
@@ -35,6 +36,7 @@ use haft_runtime::{
 };
 
 pub use asks::{AskMode, Asks, UnknownAskMode};
+pub use line::{Elicited, elicit};
 pub use stdio::{ServeError, Stdio, stdio};
 
 use parked::Parked;

@@ -210,7 +210,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<KeptOutput, StoreError>;
 
     /// A place for an output that is too long to be held in memory. Whoever writes a file there has it
-    /// kept by [`Store::adopt`], or removes it; what nobody writes to for an hour is removed.
+    /// kept by [`Store::adopt`], or removes it; what nobody writes to for an hour is removed. It is only
+    /// named: nobody waits for a disk.
     ///
     /// # Errors
     /// If the store fails, or keeps no files.

@@ -1,5 +1,5 @@
-//! The tools that come with haft: one file and one text each. The public API is [`register`], and
-//! [`Commands`] for hosts that let commands run.
+//! The tools that come with haft: one file and one text each. The public API is [`register`],
+//! [`Commands`] for hosts that let commands run, and [`Web`] for hosts that let the web be read.
 
 use haft_runtime::Registry;
 
@@ -7,6 +7,7 @@ mod apply_patch;
 mod bash;
 mod batch;
 mod change;
+mod codesearch;
 mod commands;
 mod edit;
 mod files;
@@ -25,9 +26,14 @@ mod todoread;
 mod todos;
 mod todowrite;
 mod undo;
+mod web;
+mod webfetch;
+mod websearch;
 mod write;
 
+pub use bash::confine::perhaps_secret;
 pub use commands::{CommandSettings, Commands, SandboxMode};
+pub use web::{Web, WebSettings};
 
 /// The rules that hold where nobody has written others, in the form of a rules file.
 pub const DEFAULT_RULES: &str = include_str!("default_rules.toml");
@@ -48,6 +54,9 @@ pub fn register(registry: &mut Registry) {
         .tool::<undo::Undo>()
         .tool::<bash::Bash>()
         .tool::<job::Jobs>()
+        .tool::<webfetch::WebFetch>()
+        .tool::<websearch::WebSearch>()
+        .tool::<codesearch::CodeSearch>()
         .tool::<todowrite::TodoWrite>()
         .tool::<todoread::TodoRead>()
         .tool::<question::AskUser>()

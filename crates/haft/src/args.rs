@@ -1,11 +1,14 @@
 //! The command line: what can be said to haft, and the help that goes with it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_mcp::server::AskMode;
 use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
+
+use crate::setup::{HostName, Scope};
 
 /// The handle by which a language model holds a computer: a tool runtime for coding agents.
 #[derive(Debug, Parser)]
@@ -123,6 +126,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<TrustCommand>,
     },
+    /// Plug haft into another program: print the config, write it, or take it out
+    Setup(SetupArgs),
     /// Say what works here and what does not
     Doctor,
     /// Offer the tools to an agent that speaks MCP, on standard input and output
@@ -179,6 +184,13 @@ pub(crate) struct McpArgs {
     /// How many seconds an ask waits for `haft approve`; most hosts give up on a call after 60
     #[arg(long, value_name = "SECONDS", default_value_t = 50)]
     pub(crate) patience: u64,
+    /// Serve over HTTP on an address of this machine, such as 127.0.0.1:0, instead of standard input
+    /// and output; the token that clients need is told on standard error
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Take the token from a file instead of making one
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Give results as structured content too; most hosts then show the model nothing else
     #[arg(long)]
     pub(crate) structured: bool,
@@ -342,6 +354,42 @@ pub(crate) struct UndoArgs {
     /// Only show what would be changed
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// `haft setup …`
+#[derive(Debug, Args)]
+#[command(after_help = "Arguments after `--` are passed on to `haft mcp`.")]
+pub(crate) struct SetupArgs {
+    /// The program
+    pub(crate) host: HostName,
+    /// Whose config
+    #[arg(long, default_value = "user")]
+    pub(crate) scope: Scope,
+    /// The name under which the program lists haft
+    #[arg(long, default_value = "haft", value_parser = server_name)]
+    pub(crate) name: String,
+    /// Write it into the program's config, after showing what changes
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) write: bool,
+    /// Take it out of the program's config, after showing what changes
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Put it in the place of another entry of that name
+    #[arg(long, requires = "write")]
+    pub(crate) replace: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// More arguments for `haft mcp`
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) extra: Vec<String>,
+}
+
+/// A name that every program takes.
+fn server_name(text: &str) -> Result<String, &'static str> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let takes = !text.is_empty() && text.len() <= 32 && text.chars().all(fine);
+    takes.then(|| text.to_owned()).ok_or("use 1 to 32 letters, digits, `_` or `-`")
 }
 
 /// `haft config …`

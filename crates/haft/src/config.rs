@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
 use crate::provider::ProviderTable;
+use crate::servers::McpTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
+use crate::web::WebTable;
 
 /// A config file: `haft.toml`, the user's `config.toml`, or the machine's `managed.toml`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +29,10 @@ pub(crate) struct ConfigFile {
     pub(crate) features: BTreeSet<String>,
     /// How far commands are confined.
     pub(crate) sandbox: SandboxTable,
+    /// MCP servers whose tools are offered, by name.
+    pub(crate) mcp: BTreeMap<String, McpTable>,
+    /// How the web is reached, and who searches it.
+    pub(crate) web: WebTable,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
     /// The model that works, as PROVIDER/MODEL.
@@ -165,6 +171,13 @@ impl Loaded {
             settings.push("model".to_owned());
         }
         settings.extend(self.file.provider.keys().map(|name| format!("[provider.{name}]")));
+        let used = self.file.mcp.iter().filter(|(_, table)| table.enabled != Some(false));
+        settings.extend(used.map(|(name, table)| {
+            format!("[mcp.{}] {}", haft_runtime::plain(name), table.described())
+        }));
+        if self.file.web != WebTable::default() {
+            settings.push("[web]".to_owned());
+        }
         settings
     }
 
@@ -186,6 +199,9 @@ impl Loaded {
         // Whoever names the provider is sent the key, and all that is read.
         self.file.model = None;
         self.file.provider.clear();
+        // A server that is switched off is less, not more.
+        self.file.mcp.retain(|_, table| table.enabled == Some(false));
+        self.file.web = WebTable::default();
     }
 }
 

@@ -18,10 +18,13 @@ mod open;
 mod print;
 mod provider;
 mod queue;
+mod servers;
+mod setup;
 mod shell;
 mod small_file;
 mod terminal;
 mod trust;
+mod web;
 
 use args::Cli;
 use environment::Environment;

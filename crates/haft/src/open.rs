@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use haft_mcp::client::Servers;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
@@ -35,6 +36,8 @@ pub(crate) struct Haft {
     pub(crate) warnings: Vec<String>,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
+    /// Other servers whose tools are offered; started when they are needed.
+    pub(crate) servers: Arc<Servers>,
 }
 
 impl Haft {
@@ -54,7 +57,22 @@ impl Haft {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
         known_agent(&common.agent, &configs)?;
-        Ok(Self { environment, common, root, project, configs, policy_file, warnings, store })
+        let servers = Arc::new(Servers::none());
+        let mut haft = Self {
+            environment,
+            common,
+            root,
+            project,
+            configs,
+            policy_file,
+            warnings,
+            store,
+            servers,
+        };
+        let (servers, warnings) = haft.find_servers()?;
+        haft.servers = servers;
+        haft.warnings.extend(warnings);
+        Ok(haft)
     }
 
     /// The rules in force for the agent of this command.
@@ -109,6 +127,7 @@ impl Haft {
         let runtime = runtime
             .share(Arc::new(workspace))
             .share(Arc::new(self.commands()))
+            .share(Arc::new(self.web()))
             .policy(self.policy()?)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
@@ -118,6 +137,13 @@ impl Haft {
 
     /// What the agent of this command is shown.
     pub(crate) async fn toolset(&self, runtime: &Runtime) -> Toolset {
+        self.servers.offer(runtime, |_| true).await;
+        runtime.toolset(&self.audience()).await
+    }
+
+    /// The same for a call of this tool: only the servers are started that it mentions.
+    pub(crate) async fn toolset_for(&self, runtime: &Runtime, tool: &str, args: &str) -> Toolset {
+        self.offer_mentioned(runtime, &[tool, args]).await;
         runtime.toolset(&self.audience()).await
     }
 

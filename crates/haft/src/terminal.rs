@@ -39,6 +39,15 @@ impl Terminal {
         Self { tty, colour: environment.colour }
     }
 
+    /// Asks whether to go on; none if nobody is there.
+    pub(crate) async fn confirm(&self, prompt: &'static str) -> Option<bool> {
+        let ask = move |tty: &mut Tty| {
+            tty.forget_typed()?;
+            Ok(matches!(tty.ask(prompt)?.as_str(), "y" | "yes"))
+        };
+        self.converse(ask).await
+    }
+
     /// Whether anybody can be asked.
     pub(crate) fn is_there(&self) -> bool {
         self.tty.is_some()

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use haft_runtime::{BoxFuture, Form};
+use haft_web::Client;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::http::{Answer, Client};
+use super::http::{Address, Answer};
 use super::{Hear, Prompt, Provider, ProviderError, anthropic, chat, responses, sse};
 
 /// No reply of a model is longer; what is, would fill the memory.
@@ -60,21 +62,20 @@ impl fmt::Debug for Key {
 /// A provider on the network.
 pub struct Remote {
     protocol: Protocol,
-    client: Client,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    address: Address,
     options: Map<String, Value>,
 }
 
 impl Remote {
-    /// A provider at `endpoint`. Nothing is sent before the first prompt.
+    /// A provider at `endpoint`, reached by `client`. Nothing is sent before the first prompt.
     ///
     /// # Errors
     /// If the address or the key cannot be used.
-    pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
+    pub fn new(endpoint: Endpoint, client: Arc<Client>) -> Result<Self, ProviderError> {
         let Endpoint { protocol, base_url, key, options } = endpoint;
         let url = format!("{}{}", base_url.trim_end_matches('/'), protocol.path());
-        let headers = protocol.headers(key.as_ref())?;
-        Ok(Self { protocol, client: Client::new(&url)?, headers, options })
+        let address = Address::new(client, &url, protocol.headers(key.as_ref())?)?;
+        Ok(Self { protocol, address, options })
     }
 
     async fn stream(&self, prompt: Prompt<'_>, hear: &mut Hear<'_>) -> Result<(), ProviderError> {
@@ -82,18 +83,18 @@ impl Remote {
         if let Some(body) = body.as_object_mut() {
             body.extend(self.options.clone());
         }
-        let answer = self.client.post(&self.headers, body.to_string().into_bytes()).await?;
+        let answer = self.address.post(body.to_string().into_bytes()).await?;
         let (status, wait) = (answer.status, answer.retry_after);
         if status != 200 {
             let body = answer.beginning().await;
-            return Err(ProviderError::of_status(self.client.host(), status, &body, wait));
+            return Err(ProviderError::of_status(self.address.host(), status, &body, wait));
         }
         self.read(answer, hear).await
     }
 
     /// Reads a reply to its end.
     async fn read(&self, mut answer: Answer, hear: &mut Hear<'_>) -> Result<(), ProviderError> {
-        let host = self.client.host();
+        let host = self.address.host();
         let broke_off =
             |why: &str| ProviderError::BrokeOff { host: host.to_owned(), why: why.to_owned() };
         let (mut events, mut reader) = (sse::Reader::default(), self.protocol.reader());

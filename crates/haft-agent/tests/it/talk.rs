@@ -1,5 +1,6 @@
 //! A conversation with a scripted model, in any protocol.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_agent::Reply;
@@ -8,6 +9,7 @@ use haft_agent::provider::{
     Endpoint, Key, Patience, Patient, Piece, Prompt, Protocol, Provider, ProviderError, Remote,
 };
 use haft_scripted::Model;
+use haft_web::{Client, Settings};
 use serde_json::{Map, Value, json};
 
 pub(crate) const PROTOCOLS: [Protocol; 3] =
@@ -23,7 +25,8 @@ const EAGER: Patience = Patience {
 pub(crate) fn remote(model: &Model, protocol: Protocol) -> Remote {
     let base_url = format!("{}/v1", model.url());
     let key = Some(Key::new(" hush \n"));
-    Remote::new(Endpoint { protocol, base_url, key, options: Map::new() }).unwrap()
+    let client = Arc::new(Client::new(Settings::default()));
+    Remote::new(Endpoint { protocol, base_url, key, options: Map::new() }, client).unwrap()
 }
 
 pub(crate) fn eager(provider: impl Provider) -> impl Provider {

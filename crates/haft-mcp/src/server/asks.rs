@@ -119,7 +119,7 @@ impl Host for Asks {
     fn question<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Option<Vec<Answer>>> {
         Box::pin(async move {
             let line = here()?;
-            let result = line.elicit(forms::for_questions(questions)?).await?;
+            let result = line.elicit(None, forms::for_questions(questions)?).await?;
             forms::answers(questions, &result)
         })
     }
@@ -128,6 +128,6 @@ impl Host for Asks {
 /// Puts an ask to the user through the client; `None` if that cannot be.
 async fn elicit(ask: &PendingAsk) -> Option<Reply> {
     let line = here()?;
-    let result = line.elicit(forms::for_ask(ask)?).await?;
+    let result = line.elicit(None, forms::for_ask(ask)?).await?;
     Some(forms::reply(ask, &result))
 }

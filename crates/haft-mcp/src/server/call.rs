@@ -28,6 +28,8 @@ pub(super) struct OpenCall {
     pub(super) id: CallId,
     session: SessionId,
     binding: Binding,
+    /// How often it was parked; a ticket is good for once.
+    pub(super) round: u32,
     work: JoinHandle<Settled>,
     line: Arc<Line>,
     wishes: UnboundedReceiver<Wish>,
@@ -89,8 +91,18 @@ impl Server {
         let heard = cancel.clone();
         let work = async move { toolset.execute(call, heard).await };
         let work = tokio::spawn(line::on(Arc::clone(&line), work));
-        let _cancel_when_dropped = cancel.clone().drop_guard();
-        Ok(OpenCall { cancel, _cancel_when_dropped, id, session, binding, work, line, wishes })
+        let (round, _cancel_when_dropped) = (0, cancel.clone().drop_guard());
+        Ok(OpenCall {
+            cancel,
+            _cancel_when_dropped,
+            id,
+            session,
+            binding,
+            round,
+            work,
+            line,
+            wishes,
+        })
     }
 
     /// Takes up a parked call with what the user answered.
@@ -101,11 +113,11 @@ impl Server {
         reach: Reach,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Waiting { open, asked, round } = waiting;
+        let Waiting { open, asked } = waiting;
         let unanswered = deliver(asked, &responses.unwrap_or_default());
         open.line.bind(reach);
         if !unanswered.is_empty() && reach == Reach::Parked {
-            return self.park(open, unanswered, round);
+            return self.park(open, unanswered);
         }
         self.attend(open, reach, cx).await
     }
@@ -130,7 +142,7 @@ impl Server {
                     return Ok(self.answer(&settled.map_err(lost)?, &open.session).into());
                 }
                 Some(wish) = open.wishes.recv() => match reach {
-                    Reach::Parked => return self.park(open, vec![wish], 0),
+                    Reach::Parked => return self.park(open, vec![wish]),
                     Reach::Awaited => elicitations.push(put(cx.peer.clone(), wish)),
                     Reach::Nobody => drop(wish),
                 },
@@ -155,7 +167,6 @@ impl Server {
         &self,
         mut open: OpenCall,
         mut asked: Vec<Wish>,
-        round: u32,
     ) -> Result<CallToolResponse, ErrorData> {
         asked.extend(std::iter::from_fn(|| open.wishes.try_recv().ok()));
         let request = |wish: &Wish| {
@@ -163,7 +174,7 @@ impl Server {
             (wish.key.clone(), InputRequest::Elicitation(request))
         };
         let requests: InputRequests = asked.iter().map(request).collect();
-        let (binding, waiting) = (open.binding, Waiting { open, asked, round });
+        let (binding, waiting) = (open.binding, Waiting { open, asked });
         let state = self.inner.parked.put(waiting, &binding);
         let state = state.map_err(|error| ErrorData::internal_error(error, None))?;
         self.expire(&state);

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use haft_runtime::SessionId;
+use haft_runtime::{CancellationToken, Delivery, EventKind, Events, SessionId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
     ListPromptsRequestMethod, ListPromptsResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData as McpError, ServerHandler};
 
 use super::resources::{self, Unread};
@@ -23,7 +23,11 @@ const MCP_SESSION_HEADER: &str = "mcp-session-id";
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let able = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let able = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .build();
         let mut who = Implementation::new("haft", self.inner.settings.version.clone());
         who.title = Some("haft".to_owned());
         let mut info = ServerConfig::new(able).with_server_info(who);
@@ -95,6 +99,37 @@ impl ServerHandler for Server {
         Err(McpError::method_not_found::<CompleteRequestMethod>())
     }
 
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        let mut changes = Changes::of(self);
+        while changes.next().await.is_some() {
+            if cx.peer.notify_tool_list_changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        _requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), McpError> {
+        let mut changes = Changes::of(self);
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                changed = changes.next() => {
+                    let told = subscription.sink().notify_tool_list_changed().await;
+                    if changed.is_none() || told.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -109,6 +144,38 @@ impl ServerHandler for Server {
             _ => (ErrorCode::METHOD_NOT_FOUND, haft_runtime::plain(method)),
         };
         Err(McpError::new(code, says.chars().take(200).collect::<String>(), None))
+    }
+}
+
+/// Word that the tools are not what they were.
+struct Changes {
+    events: Events,
+    closing: CancellationToken,
+}
+
+impl Changes {
+    fn of(server: &Server) -> Self {
+        let closing = server.inner.closing.clone();
+        Self { events: server.inner.runtime.events(None), closing }
+    }
+
+    /// Waits for the next; `None` when the server closes.
+    async fn next(&mut self) -> Option<()> {
+        loop {
+            let delivery = tokio::select! {
+                delivery = self.events.next() => delivery?,
+                () = self.closing.cancelled() => return None,
+            };
+            match delivery {
+                Delivery::Event(event) => {
+                    if matches!(*event.kind, EventKind::ToolsChanged { .. }) {
+                        return Some(());
+                    }
+                }
+                // It may have been among those that were missed.
+                Delivery::Missed(_) => return Some(()),
+            }
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::{ElicitRequestParams, ElicitResult, ProtocolVersion};
+use rmcp::model::{
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ProtocolVersion,
+};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -20,6 +22,44 @@ pub(super) fn here() -> Option<Arc<Line>> {
 /// Runs a call with its line at hand.
 pub(super) async fn on<F: Future>(line: Arc<Line>, call: F) -> F::Output {
     HERE.scope(line, call).await
+}
+
+/// What the user did with a form, and wrote in it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Elicited {
+    /// Filled in and sent.
+    Accepted(Value),
+    /// Refused.
+    Declined,
+    /// Closed without an answer.
+    Cancelled,
+}
+
+/// Puts a form to the user of the client that made the running call: for tools that are made for MCP
+/// alone. Others use [`haft_runtime::Context::ask`] and [`haft_runtime::Context::question`], which
+/// every host can answer.
+///
+/// `schema` is one that the protocol knows: an object of strings, numbers, booleans and choices.
+/// `None` if it is not, if no client made the call, or if that client cannot show forms.
+pub async fn elicit(key: &str, message: &str, schema: Value) -> Option<Elicited> {
+    let Value::Object(schema) = schema else { return None };
+    let required: Vec<String> = match schema.get("required") {
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    let requested_schema = ElicitationSchema::from_json_schema(schema).ok()?;
+    let message = message.to_owned();
+    let request =
+        ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
+    let fits = move |content: &Value| required.iter().all(|name| content.get(name).is_some());
+    let result = here()?.elicit(Some(key), Form { request, fits: Box::new(fits) }).await?;
+    Some(match (result.action, result.content) {
+        (ElicitationAction::Accept, content) => Elicited::Accepted(content.unwrap_or_default()),
+        (ElicitationAction::Decline, _) => Elicited::Declined,
+        _ => Elicited::Cancelled,
+    })
 }
 
 /// How the user behind a client can be asked.
@@ -89,9 +129,10 @@ impl Line {
     }
 
     /// Puts a form to the user; `None` if that cannot be, or the client failed to.
-    pub(super) async fn elicit(&self, form: Form) -> Option<ElicitResult> {
+    pub(super) async fn elicit(&self, key: Option<&str>, form: Form) -> Option<ElicitResult> {
         let (answer, answered) = oneshot::channel();
-        let key = self.next_key()?;
+        let next = self.next_key()?;
+        let key = key.map_or(next, str::to_owned);
         self.wishes.send(Wish { key, form, answer }).ok()?;
         answered.await.ok()
     }

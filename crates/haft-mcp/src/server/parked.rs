@@ -30,8 +30,6 @@ pub(super) struct Parked {
 pub(super) struct Waiting {
     pub(super) open: OpenCall,
     pub(super) asked: Vec<Wish>,
-    /// How often it was parked; a ticket is good for once.
-    pub(super) round: u32,
 }
 
 /// What a ticket is bound to: session, tool and arguments.
@@ -76,13 +74,13 @@ impl Parked {
         mut waiting: Waiting,
         binding: &Binding,
     ) -> Result<String, &'static str> {
-        waiting.round += 1;
-        if waiting.round > ROUNDS {
+        waiting.open.round += 1;
+        if waiting.open.round > ROUNDS {
             return Err("the call asks again and again");
         }
         let call = waiting.open.id.clone();
         let until = (self.started.elapsed() + PATIENCE).as_secs();
-        let ticket = Ticket { call: call.clone(), round: waiting.round, until };
+        let ticket = Ticket { call: call.clone(), round: waiting.open.round, until };
         let sealed = self.seal(&ticket, binding).ok_or("nothing can be sealed here")?;
         let mut all = self.waiting();
         if all.len() >= MOST {
@@ -114,7 +112,7 @@ impl Parked {
 
     fn remove(&self, ticket: &Ticket) -> Option<Waiting> {
         let mut all = self.waiting();
-        all.get(&ticket.call).filter(|waiting| waiting.round == ticket.round)?;
+        all.get(&ticket.call).filter(|waiting| waiting.open.round == ticket.round)?;
         all.remove(&ticket.call)
     }
 

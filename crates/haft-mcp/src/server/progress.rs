@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use haft_runtime::{BoxFuture, CallId, Delivery, EventKind, Events, Metadata, Runtime, SessionId};
-use haft_runtime::{plain, plain_lines};
+use haft_runtime::{
+    AskId, BoxFuture, CallId, Delivery, EventKind, Events, Metadata, Runtime, SessionId, plain,
+    plain_lines,
+};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::Value;
@@ -15,6 +17,8 @@ const BEAT: Duration = Duration::from_millis(100);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Longest message that is sent.
 const MESSAGE: usize = 200;
+/// An ask that is answered sooner is not worth a word.
+const UNANSWERED: Duration = Duration::from_millis(500);
 /// How long the last word may take to go out before the answer does.
 const LAST_WORD: Duration = Duration::from_millis(100);
 
@@ -39,6 +43,8 @@ struct News {
     message: Option<String>,
     progress: Option<f64>,
     total: Option<f64>,
+    /// The ask that it tells of, and when that becomes worth telling.
+    ask: Option<(AskId, Instant)>,
 }
 
 impl Progress {
@@ -70,11 +76,7 @@ impl Progress {
                 sending.await;
                 self.in_flight = None;
             }
-            let due = match (&self.news, self.told) {
-                (Some(_), None) => Instant::now(),
-                (Some(_), Some(told)) => told + BEAT,
-                (None, told) => told.unwrap_or(self.started) + HEARTBEAT,
-            };
+            let due = self.due();
             tokio::select! {
                 biased;
                 delivery = self.events.next() => match delivery {
@@ -93,17 +95,32 @@ impl Progress {
         }
     }
 
+    /// When the next word is due.
+    fn due(&self) -> Instant {
+        let Some(news) = &self.news else {
+            return self.told.unwrap_or(self.started) + HEARTBEAT;
+        };
+        let soonest = self.told.map_or(self.started, |told| told + BEAT);
+        news.ask.as_ref().map_or(soonest, |(_, worth_it)| soonest.max(*worth_it))
+    }
+
     fn hear(&mut self, delivery: &Delivery) {
         let Delivery::Event(event) = delivery else { return };
         match &*event.kind {
             EventKind::CallProgress { call, title, metadata } if *call == self.call => {
                 let number = |key: &str| metadata.get(key).and_then(Value::as_f64);
                 let (progress, total) = (number("progress"), number("total"));
-                self.news = Some(News { message: message(title, metadata), progress, total });
+                let message = message(title, metadata);
+                self.news = Some(News { message, progress, total, ask: None });
             }
             EventKind::AskOpened { ask } if ask.call == self.call => {
-                let message = format!("waits for an answer: {}", plain(&ask.ask.title));
-                self.news = Some(News { message: Some(short(&message)), ..News::default() });
+                let says = format!("waits for an answer: {}", plain(&ask.ask.title));
+                let since = Some((ask.id.clone(), Instant::now() + UNANSWERED));
+                let message = Some(short(&says));
+                self.news = Some(News { message, ask: since, ..News::default() });
+            }
+            EventKind::AskClosed { ask, .. } => {
+                self.news.take_if(|news| news.ask.as_ref().is_some_and(|(id, _)| id == ask));
             }
             _ => {}
         }

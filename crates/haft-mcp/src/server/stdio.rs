@@ -71,11 +71,13 @@ impl Server {
     pub async fn serve(self, (read, write): Stdio) -> Result<(), ServeError> {
         let over = CancellationToken::new();
         let transport = Lines::new(read, write, over.clone());
-        let service = self.clone();
+        let (service, gone) = (self.clone(), over.clone());
         let serving = async move {
             match serve_server(service, transport).await {
                 Ok(running) => running.waiting().await.map(drop).map_err(|it| it.to_string()),
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                // A client that went away while it was answered.
+                Err(_) if gone.is_cancelled() => Ok(()),
                 Err(error) => Err(error.to_string()),
             }
         };
@@ -140,7 +142,7 @@ impl Lines {
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(bytes.len(), |end| end + 1);
             if !self.skips {
-                self.line.extend(bytes.iter().take(taken));
+                self.line.extend_from_slice(bytes.get(..taken).unwrap_or_default());
             }
             self.read.consume(taken);
             if self.line.len() > LONGEST {

@@ -48,7 +48,7 @@ pub struct Effect {
     pub key: Cow<'static, str>,
     /// The path, command, host or name it is done to: what a rule's pattern is compared with.
     pub value: String,
-    /// The same thing under another name that rules may use: a path's absolute form.
+    /// The same thing under another name that rules may use: a path's absolute form, a page's host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<String>,
     /// Why this could not be fully worked out; then no pattern short of `*` can allow it.
@@ -70,7 +70,7 @@ pub enum Weight {
     /// All: a rule has to allow it.
     #[default]
     Full,
-    /// Only those that deny it: what it does is among the other effects already.
+    /// Only those that deny it or ask about just this: what it does is among the other effects already.
     Mentioned,
 }
 
@@ -113,6 +113,20 @@ impl Effect {
         Self::new(EffectKind::Connect, "webfetch".into(), url.into())
     }
 
+    /// Fetching the page at `url`; `host` has the port where it is not the usual one. Rules may speak of
+    /// either, see [`Effect::page`].
+    #[must_use]
+    pub fn fetch(url: impl Into<String>, host: impl Into<String>) -> Self {
+        Self { also: Some(host.into()), ..Self::connect(url) }
+    }
+
+    /// The URL and the host of a page that would be fetched.
+    #[must_use]
+    pub fn page(&self) -> Option<(&str, &str)> {
+        let host = self.also.as_deref().filter(|_| self.kind == EffectKind::Connect)?;
+        Some((&self.value, host))
+    }
+
     /// Using a tool on `value`, under a permission of its own; `*` where there is nothing to tell apart.
     #[must_use]
     pub fn using(key: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
@@ -126,7 +140,7 @@ impl Effect {
         self
     }
 
-    /// Lets only rules count that deny it.
+    /// Lets only rules count that deny it, or ask about just this.
     #[must_use]
     pub fn mentioned(mut self) -> Self {
         self.weight = Weight::Mentioned;

@@ -7,6 +7,7 @@ mod effect;
 mod explain;
 mod gate;
 mod inclusion;
+mod origin;
 mod pattern;
 mod policy;
 mod rule;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
+use super::origin;
 use super::pattern::Pattern;
 use super::policy::{Action, RuleRef};
 
@@ -50,7 +51,11 @@ impl Rule {
     #[must_use]
     pub fn matches(&self, effect: &Effect) -> bool {
         self.key.matches(&effect.key)
-            && self.patterns().any(|pattern| pattern_matches(pattern, effect))
+            && self.patterns().any(|pattern| {
+                // What only looks like a host opens nothing, but may well be meant by a no.
+                let by_text = self.action != Action::Allow && matches_text(pattern, effect);
+                by_text || pattern_matches(pattern, effect)
+            })
     }
 
     /// Whether the rule speaks of the permission `key` at all.
@@ -245,8 +250,16 @@ fn means(pattern: &Pattern, name: &Pattern) -> bool {
     if stem.is_empty() { name.covers(pattern) } else { pattern.literal_prefix().starts_with(stem) }
 }
 
-/// Whether `pattern` fits `effect` by either of its names.
+/// Whether `pattern` means what `effect` does.
 pub(super) fn pattern_matches(pattern: &Pattern, effect: &Effect) -> bool {
+    match effect.page() {
+        Some((url, host)) => origin::means(pattern, url, host),
+        None => matches_text(pattern, effect),
+    }
+}
+
+/// Whether `pattern` fits `effect` by either of its names.
+fn matches_text(pattern: &Pattern, effect: &Effect) -> bool {
     pattern.matches(&effect.value)
         || effect.also.as_deref().is_some_and(|also| pattern.matches(also))
 }

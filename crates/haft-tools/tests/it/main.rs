@@ -4,22 +4,29 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stderr,
+    clippy::string_slice,
     reason = "a test that cannot go on should stop, and say what it skipped"
 )]
 
+mod against_bash;
 mod apply_patch;
 mod bash;
 mod batch;
 mod edit;
+mod endurance;
 mod every_tool;
+mod foretold;
 mod glob;
 mod grep;
 mod hazards;
 mod invalid;
 mod job;
 mod list;
+mod network;
 mod question;
 mod read;
+#[path = "../../../haft-shell/tests/it/scripts.rs"]
+mod scripts;
 mod sequences;
 mod tidy;
 mod todoread;

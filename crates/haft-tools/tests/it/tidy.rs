@@ -110,16 +110,20 @@ async fn the_table_in_the_readme_is_the_registry() {
 #[test]
 fn crates_depend_on_each_other_as_drawn() {
     let allowed: &[(&str, &[&str])] = &[
-        ("haft-agent", &["haft-runtime", "haft-workspace"]),
+        ("haft-agent", &["haft-runtime", "haft-web", "haft-workspace"]),
         ("haft-exec", &[]),
-        ("haft-mcp", &["haft-runtime"]),
+        ("haft-mcp", &["haft-exec", "haft-runtime"]),
         ("haft-runtime", &[]),
         ("haft-store", &["haft-runtime"]),
         ("haft-scripted", &[]),
         ("haft-shell", &[]),
+        ("haft-web", &[]),
         ("haft-workspace", &[]),
         ("haft-edit", &[]),
-        ("haft-tools", &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-workspace"]),
+        (
+            "haft-tools",
+            &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-web", "haft-workspace"],
+        ),
         (
             "haft",
             &[
@@ -130,6 +134,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "haft-runtime",
                 "haft-store",
                 "haft-tools",
+                "haft-web",
                 "haft-workspace",
             ],
         ),

@@ -29,8 +29,9 @@ pub(crate) async fn run(
         Asks::Terminal => haft.runtime(Terminal::find(&haft.environment))?,
         Asks::Queue => haft.runtime(Queue::of(haft))?,
     };
-    let toolset = haft.toolset(&runtime).await;
-    let args = Arguments::Text(arguments(args)?);
+    let args = arguments(args)?;
+    let toolset = haft.toolset_for(&runtime, &tool, &args).await;
+    let args = Arguments::Text(args);
     let settled = match haft.session(&runtime).await {
         Ok(session) => {
             let call = Call::new(session, tool, args);

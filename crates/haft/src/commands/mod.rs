@@ -25,6 +25,7 @@ mod policy;
 mod run;
 mod schema;
 mod sessions;
+mod setup;
 mod tools;
 mod trust;
 mod undo;
@@ -76,6 +77,7 @@ pub(crate) async fn run(
         Command::Trust { command } => {
             trust::run(&Haft::open(environment, common)?, printer, command)
         }
+        Command::Setup(args) => setup::run(environment, common, printer, args).await,
         Command::Doctor => doctor::run(environment, common, printer).await,
         Command::Mcp(args) => mcp::run(&open(environment, common)?, printer, args).await,
         Command::Completions { shell } => completions::run(shell, printer),

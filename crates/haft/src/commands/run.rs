@@ -91,7 +91,8 @@ fn provider(haft: &Haft, args: &RunArgs) -> anyhow::Result<Chosen> {
     }
     let model = haft.model()?;
     let (endpoint, settings) = haft.endpoint(&model)?;
-    let remote = Patient::new(Remote::new(endpoint)?, Patience::default());
+    let remote =
+        Patient::new(Remote::new(endpoint, Arc::new(haft.web_client()))?, Patience::default());
     let provider: Arc<dyn Provider> = match args.record.as_ref().map(here) {
         None => Arc::new(remote),
         Some(path) => {

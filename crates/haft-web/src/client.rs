@@ -1,0 +1,276 @@
+//! One request and its answer, within bounds. Later users of HTTP share it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
+};
+use hyper::{Method, StatusCode};
+use tokio::task::JoinHandle;
+
+use crate::connect::Connected;
+use crate::decode::{Decoder, ENCODINGS};
+use crate::error::WebError;
+use crate::resolve::{Resolve, SystemResolver};
+use crate::settings::Settings;
+use crate::target::Target;
+use crate::tls::Trust;
+use crate::wire::Wire;
+
+/// Most bytes of the lines before an answer's body.
+const MOST_HEAD: usize = 64 * 1024;
+/// How much more than its content an encoded answer may take: an endless stream of nothing is one too.
+const OVERHEAD: usize = 256 * 1024;
+
+/// Makes requests. It costs nothing until the first.
+pub struct Client {
+    settings: Settings,
+    resolver: Arc<dyn Resolve>,
+    trust: Trust,
+}
+
+/// Whose word it is that a host is to be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// A model's: only what is on the public internet, or allowed by name.
+    Public,
+    /// The config's: it may well be on this machine.
+    Configured,
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Where to.
+    pub target: Target,
+    /// How.
+    pub method: Method,
+    /// Lines beside those that the client writes itself.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// What goes with it.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// Asks for what is there.
+    #[must_use]
+    pub fn get(target: Target) -> Self {
+        Self { target, method: Method::GET, headers: Vec::new(), body: Bytes::new() }
+    }
+
+    /// Adds a line; one that is no text is left out.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(mut value) = HeaderValue::from_str(value) {
+            value.set_sensitive(true);
+            self.headers.push((name, value));
+        }
+        self
+    }
+}
+
+/// An answer whose body is still to be read. Dropping it closes the connection.
+pub struct Response {
+    /// How it went.
+    pub status: StatusCode,
+    /// What was said before the body.
+    pub headers: HeaderMap,
+    host: String,
+    body: Incoming,
+    _connection: Driver,
+}
+
+/// Ends what drives a connection when nobody waits for it any more.
+struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Client {
+    /// A client that asks the system for addresses.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self::with_resolver(settings, Arc::new(SystemResolver))
+    }
+
+    /// A client that asks `resolver` for addresses.
+    #[must_use]
+    pub fn with_resolver(settings: Settings, resolver: Arc<dyn Resolve>) -> Self {
+        let trust = Trust::new(settings.certificates.clone());
+        Self { settings, resolver, trust }
+    }
+
+    /// How the web is reached.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether the host may be reached though its addresses are private.
+    #[must_use]
+    pub fn is_private_host(&self, target: &Target) -> bool {
+        self.settings.private_hosts.iter().any(|pattern| pattern.covers(target))
+    }
+
+    pub(crate) fn resolver(&self) -> &dyn Resolve {
+        self.resolver.as_ref()
+    }
+
+    pub(crate) fn trust(&self) -> &Trust {
+        &self.trust
+    }
+
+    /// Sends a request, and returns when the answer begins. It follows no redirect and has no
+    /// deadline: both are the caller's.
+    ///
+    /// # Errors
+    /// If the host may not or cannot be reached, or does not speak HTTP.
+    pub async fn send(&self, request: &Request, reach: Reach) -> Result<Response, WebError> {
+        let target = &request.target;
+        let host = target.host().to_owned();
+        let broken =
+            |error: hyper::Error| WebError::Broken { host: host.clone(), why: told(&error) };
+        let connected = self.connect(target, reach).await?;
+        let message = self.message(request, &connected)?;
+        let mut builder = hyper::client::conn::http1::Builder::new();
+        builder.max_buf_size(MOST_HEAD).max_headers(200);
+        let (mut sender, connection) =
+            builder.handshake(Wire::new(connected.stream)).await.map_err(broken)?;
+        let driver = Driver(tokio::spawn(async move {
+            // What goes wrong is told to whoever waits for the answer.
+            connection.await.ok();
+        }));
+        let answer = sender.send_request(message).await.map_err(broken)?;
+        let (head, body) = answer.into_parts();
+        Ok(Response { status: head.status, headers: head.headers, host, body, _connection: driver })
+    }
+
+    fn message(
+        &self,
+        request: &Request,
+        connected: &Connected,
+    ) -> Result<hyper::Request<Full<Bytes>>, WebError> {
+        let target = &request.target;
+        let bad = |error: hyper::http::Error| WebError::BadUrl { why: error.to_string() };
+        let path = target.path_and_query();
+        let place = if connected.whole_url { target.as_str() } else { path.as_str() };
+        let mut message = hyper::Request::builder()
+            .method(request.method.clone())
+            .uri(place)
+            .header(HOST, target.authority())
+            .header(USER_AGENT, &self.settings.user_agent);
+        if !request.headers.iter().any(|(name, _)| *name == ACCEPT_ENCODING) {
+            message = message.header(ACCEPT_ENCODING, ENCODINGS);
+        }
+        if let Some(authorization) = &connected.proxy_authorization {
+            message = message.header(PROXY_AUTHORIZATION, authorization);
+        }
+        for (name, value) in &request.headers {
+            message = message.header(name, value);
+        }
+        message.body(Full::new(request.body.clone())).map_err(bad)
+    }
+}
+
+impl Response {
+    /// A line of the head, if it is there and plain text.
+    #[must_use]
+    pub fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// How long the server asks to wait, where it says so in seconds.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.header(&RETRY_AFTER)?.trim().parse().ok()?;
+        Some(Duration::from_secs(seconds))
+    }
+
+    /// The error that a status other than success amounts to.
+    #[must_use]
+    pub fn refusal(&self) -> WebError {
+        let words = self.status.canonical_reason().unwrap_or("(a status that has no name)");
+        WebError::Status {
+            host: self.host.clone(),
+            status: format!("{} {words}", self.status.as_u16()),
+            retry_after: self.retry_after(),
+        }
+    }
+
+    /// More of the body as it comes, for streams; none at its end. Nothing is decompressed: whoever
+    /// wants a stream asks for `identity` as its encoding.
+    ///
+    /// # Errors
+    /// If it is broken, or ends too early.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, WebError> {
+        while let Some(frame) = self.body.frame().await {
+            let broken = |error: hyper::Error| WebError::Broken {
+                host: self.host.clone(),
+                why: told(&error),
+            };
+            if let Ok(data) = frame.map_err(broken)?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the body to its end, decompressed; stops at once when it gets longer than `most`.
+    ///
+    /// # Errors
+    /// If it is too long, broken, or ends too early.
+    pub async fn bytes(mut self, most: usize) -> Result<Vec<u8>, WebError> {
+        let host = self.host.clone();
+        let broken = |why: String| WebError::Broken { host: host.clone(), why };
+        let told_length =
+            self.header(&CONTENT_LENGTH).and_then(|text| text.trim().parse::<u64>().ok());
+        let too_large = || WebError::TooLarge {
+            host: host.clone(),
+            most,
+            told: told_length.map_or_else(String::new, |length| format!(" (it says {length})")),
+        };
+        let raw_most = most.saturating_add(OVERHEAD);
+        if told_length.is_some_and(|length| length > raw_most as u64) {
+            return Err(too_large());
+        }
+        let encodings: Vec<&str> = self
+            .headers
+            .get_all(CONTENT_ENCODING)
+            .iter()
+            .filter_map(|it| it.to_str().ok())
+            .collect();
+        let mut decoder = Decoder::new(&encodings.join(","), most).map_err(broken)?;
+        let mut raw = 0_usize;
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|error| broken(told(&error)))?;
+            let Ok(data) = frame.into_data() else { continue };
+            raw = raw.saturating_add(data.len());
+            if raw > raw_most {
+                return Err(too_large());
+            }
+            decoder.push(&data).map_err(broken)?;
+            if decoder.is_over() {
+                return Err(too_large());
+            }
+        }
+        decoder.finish().map_err(broken)
+    }
+}
+
+/// What hyper says, with what is beneath it.
+fn told(error: &hyper::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,251 @@
+//! From a target to an open connection: resolved, checked, pinned, through a proxy, secured.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::ServerName;
+use url::Url;
+
+use crate::address::not_public;
+use crate::client::{Client, Reach};
+use crate::error::WebError;
+use crate::target::Target;
+
+/// Most bytes of what a proxy says before it lets us through.
+const PROXY_ANSWER: usize = 8 * 1024;
+
+/// An open connection, and how requests on it are written.
+pub(crate) struct Connected {
+    pub(crate) stream: Stream,
+    /// Whether the whole URL is sent instead of the path: to a proxy that makes the request itself.
+    pub(crate) whole_url: bool,
+    /// What the proxy wants to see with such a request.
+    pub(crate) proxy_authorization: Option<String>,
+}
+
+/// Bytes to and from a server.
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl Client {
+    /// Connects to the server of `target`, if it may be reached.
+    pub(crate) async fn connect(
+        &self,
+        target: &Target,
+        reach: Reach,
+    ) -> Result<Connected, WebError> {
+        let proxy = self.settings().proxy.for_target(target).map(ToOwned::to_owned);
+        let addresses = self.checked(target, reach, proxy.is_some()).await?;
+        let Some(proxy) = proxy else {
+            let stream = tcp(target.host(), &addresses, target.port()).await?;
+            return self.secured(target, stream).await;
+        };
+        let proxy = ProxyServer::parse(&proxy)?;
+        let mut stream = proxy.connect().await?;
+        if target.is_secure() {
+            proxy.tunnel(&mut stream, target).await?;
+            return self.secured(target, stream).await;
+        }
+        let (stream, proxy_authorization) = (Stream::Plain(stream), proxy.authorization);
+        Ok(Connected { stream, whole_url: true, proxy_authorization })
+    }
+
+    /// Says what can be said without a packet: whether the host may be reached by its name or address as
+    /// it is written.
+    ///
+    /// # Errors
+    /// If it may not.
+    pub fn check_name(&self, target: &Target) -> Result<(), WebError> {
+        let why = match target.address() {
+            Some(address) => not_public(address),
+            None => target.is_local_name().then_some("its name is for local use"),
+        };
+        match why.filter(|_| !self.is_private_host(target)) {
+            Some(why) => Err(private(target, why.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// The addresses of a target, all of which may be connected to. One that may not is enough to
+    /// refuse: an honest name has no such company.
+    async fn checked(
+        &self,
+        target: &Target,
+        reach: Reach,
+        proxied: bool,
+    ) -> Result<Vec<IpAddr>, WebError> {
+        let allowed = reach == Reach::Configured || self.is_private_host(target);
+        if !allowed {
+            self.check_name(target)?;
+        }
+        if let Some(address) = target.address() {
+            return Ok(vec![address]);
+        }
+        let addresses = match self.resolver().resolve(target.host()).await {
+            Ok(addresses) => addresses,
+            // Behind a proxy, names may be known to nobody but the proxy.
+            Err(_) if proxied => return Ok(Vec::new()),
+            Err(error) => {
+                let host = target.host().to_owned();
+                return Err(WebError::Unreachable { host, why: error.to_string() });
+            }
+        };
+        let refused = addresses.iter().find_map(|it| Some((it, not_public(*it)?)));
+        match refused.filter(|_| !allowed) {
+            Some((address, why)) => Err(private(target, format!("{address}, {why}"))),
+            None => Ok(addresses),
+        }
+    }
+
+    async fn secured(&self, target: &Target, stream: TcpStream) -> Result<Connected, WebError> {
+        let plain = |stream| Connected { stream, whole_url: false, proxy_authorization: None };
+        if !target.is_secure() {
+            return Ok(plain(Stream::Plain(stream)));
+        }
+        let host = target.host().to_owned();
+        let connector = self.trust().connector().map_err(WebError::Service)?;
+        let name = match target.address() {
+            Some(address) => ServerName::from(address),
+            None => ServerName::try_from(host.clone())
+                .map_err(|_| WebError::BadUrl { why: "its host is malformed".to_owned() })?,
+        };
+        match connector.connect(name, stream).await {
+            Ok(stream) => Ok(plain(Stream::Secure(Box::new(stream)))),
+            // What the library found wrong comes wrapped; the rest is the network's.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(WebError::Untrusted { host, why: error.to_string() })
+            }
+            Err(error) => Err(WebError::Unreachable { host, why: error.to_string() }),
+        }
+    }
+}
+
+fn private(target: &Target, why: String) -> WebError {
+    WebError::Private { host: target.host().to_owned(), why }
+}
+
+/// Connects to the first address that answers.
+async fn tcp(host: &str, addresses: &[IpAddr], port: u16) -> Result<TcpStream, WebError> {
+    let mut why = "it has no address".to_owned();
+    for address in addresses {
+        match TcpStream::connect(SocketAddr::new(*address, port)).await {
+            Ok(stream) => {
+                // Requests are small and whole; waiting for more to send only costs time.
+                stream.set_nodelay(true).ok();
+                return Ok(stream);
+            }
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(WebError::Unreachable { host: host.to_owned(), why })
+}
+
+/// A proxy that speaks HTTP.
+struct ProxyServer {
+    host: String,
+    port: u16,
+    authorization: Option<String>,
+}
+
+impl ProxyServer {
+    fn parse(text: &str) -> Result<Self, WebError> {
+        let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let url = Url::parse(&whole).ok().filter(|url| url.scheme() == "http");
+        let (url, host) = url
+            .and_then(|url| Some((url.clone(), url.host_str()?.to_owned())))
+            .ok_or_else(|| {
+                WebError::Service("the proxy is not usable: only http:// proxies are".to_owned())
+            })?;
+        let user = url.username();
+        let authorization = (!user.is_empty()).then(|| {
+            let pair = format!("{user}:{}", url.password().unwrap_or_default());
+            format!("Basic {}", STANDARD.encode(pair))
+        });
+        Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), authorization })
+    }
+
+    /// The proxy is the user's word: its address is not checked.
+    async fn connect(&self) -> Result<TcpStream, WebError> {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        TcpStream::connect((host, self.port)).await.map_err(|error| WebError::Unreachable {
+            host: format!("the proxy {}", self.host),
+            why: error.to_string(),
+        })
+    }
+
+    /// Asks for a tunnel to `target`, by name: proxies decide by it.
+    async fn tunnel(&self, stream: &mut TcpStream, target: &Target) -> Result<(), WebError> {
+        let place = format!("{}:{}", target.host(), target.port());
+        let authorization = match &self.authorization {
+            Some(value) => format!("Proxy-Authorization: {value}\r\n"),
+            None => String::new(),
+        };
+        let request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{authorization}\r\n");
+        let host = format!("the proxy {}", self.host);
+        let failed =
+            |error: io::Error| WebError::Unreachable { host: host.clone(), why: error.to_string() };
+        stream.write_all(request.as_bytes()).await.map_err(failed)?;
+        let mut answer = Vec::new();
+        // Byte by byte: what follows the answer belongs to the tunnel.
+        while !answer.ends_with(b"\r\n\r\n") && answer.len() < PROXY_ANSWER {
+            answer.push(stream.read_u8().await.map_err(failed)?);
+        }
+        let answer = String::from_utf8_lossy(&answer);
+        let line = answer.lines().next().unwrap_or_default();
+        if line.split(' ').nth(1).is_some_and(|code| code.starts_with('2')) {
+            return Ok(());
+        }
+        let status = line.split_once(' ').map_or("nothing that is HTTP", |(_, status)| status);
+        let status = status.chars().filter(|letter| !letter.is_control()).take(100).collect();
+        Err(WebError::Status { host, status, retry_after: None })
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The web for coding agents: addresses that are checked, pages fetched within bounds, HTML as
+//! Markdown, search. It knows nothing of tools and permissions.
+//!
+//! Reading order: [`Target`] is a URL in its one form, [`address`] says which hosts are public,
+//! [`Client`] makes one request, [`Fetcher`] follows redirects and remembers pages, [`html`] makes
+//! text of them, [`search`] asks those who know the web.
+
+pub mod address;
+mod cache;
+mod charset;
+mod client;
+mod connect;
+mod decode;
+mod error;
+mod fetch;
+pub mod html;
+pub mod json;
+mod resolve;
+pub mod search;
+mod settings;
+mod target;
+mod tls;
+mod wire;
+mod zstd;
+
+pub use charset::{Text, decode};
+pub use client::{Client, Reach, Request, Response};
+pub use error::WebError;
+pub use fetch::{Fetched, Fetcher, Page, Source};
+pub use resolve::{BoxFuture, Resolve, SystemResolver};
+pub use settings::{Proxy, Settings};
+pub use target::{HostPattern, Target};
