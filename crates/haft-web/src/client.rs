@@ -165,8 +165,10 @@ impl Client {
             .method(request.method.clone())
             .uri(place)
             .header(HOST, target.authority())
-            .header(USER_AGENT, &self.settings.user_agent)
-            .header(ACCEPT_ENCODING, ENCODINGS);
+            .header(USER_AGENT, &self.settings.user_agent);
+        if !request.headers.iter().any(|(name, _)| *name == ACCEPT_ENCODING) {
+            message = message.header(ACCEPT_ENCODING, ENCODINGS);
+        }
         if let Some(authorization) = &connected.proxy_authorization {
             message = message.header(PROXY_AUTHORIZATION, authorization);
         }
@@ -200,6 +202,24 @@ impl Response {
             status: format!("{} {words}", self.status.as_u16()),
             retry_after: self.retry_after(),
         }
+    }
+
+    /// More of the body as it comes, for streams; none at its end. Nothing is decompressed: whoever
+    /// wants a stream asks for `identity` as its encoding.
+    ///
+    /// # Errors
+    /// If it is broken, or ends too early.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, WebError> {
+        while let Some(frame) = self.body.frame().await {
+            let broken = |error: hyper::Error| WebError::Broken {
+                host: self.host.clone(),
+                why: told(&error),
+            };
+            if let Ok(data) = frame.map_err(broken)?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the body to its end, decompressed; stops at once when it gets longer than `most`.

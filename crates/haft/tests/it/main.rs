@@ -25,6 +25,7 @@ mod policy_tools;
 mod processes;
 mod questions;
 mod robustness;
+mod run;
 mod search;
 mod seat;
 mod servers;
