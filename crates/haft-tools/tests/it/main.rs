@@ -10,6 +10,7 @@
 mod apply_patch;
 mod bash;
 mod batch;
+mod codesearch;
 mod edit;
 mod every_tool;
 mod glob;
@@ -21,9 +22,13 @@ mod list;
 mod question;
 mod read;
 mod sequences;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;
 mod tidy;
 mod todoread;
 mod todowrite;
 mod undo;
+mod webfetch;
+mod websearch;
 mod world;
 mod write;

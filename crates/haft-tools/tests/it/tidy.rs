@@ -109,14 +109,18 @@ async fn the_table_in_the_readme_is_the_registry() {
 
 #[test]
 fn crates_depend_on_each_other_as_drawn() {
-    let allowed: [(&str, &[&str]); 8] = [
+    let allowed: [(&str, &[&str]); 9] = [
         ("haft-exec", &[]),
         ("haft-runtime", &[]),
         ("haft-store", &["haft-runtime"]),
         ("haft-shell", &[]),
         ("haft-workspace", &[]),
         ("haft-edit", &[]),
-        ("haft-tools", &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-workspace"]),
+        ("haft-web", &[]),
+        (
+            "haft-tools",
+            &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-web", "haft-workspace"],
+        ),
         (
             "haft",
             &[
@@ -125,6 +129,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "haft-runtime",
                 "haft-store",
                 "haft-tools",
+                "haft-web",
                 "haft-workspace",
             ],
         ),
