@@ -21,6 +21,9 @@ mod questions;
 mod robustness;
 mod search;
 mod seat;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;
 mod surface;
 mod trust;
+mod web;
 mod world;

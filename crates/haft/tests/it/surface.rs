@@ -192,7 +192,7 @@ fn the_config_schema_is_a_json_schema_of_an_object() {
     let schema: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["type"], "object");
-    for key in ["permission", "limits", "features", "sandbox", "agent"] {
+    for key in ["permission", "limits", "features", "sandbox", "web", "agent"] {
         assert!(schema["properties"].get(key).is_some(), "{key}: {schema}");
     }
 }
