@@ -7,11 +7,13 @@
 #![expect(clippy::disallowed_methods, reason = "a bench reads the environment and plain files")]
 
 use std::future::pending;
+use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_exec::capture::AtHand;
-use haft_exec::{Capture, Command, Confinement, Keeper, Patience, Sandbox};
+use haft_exec::{Capture, Command, Confinement, Host, Hosts, Keeper, Patience, Sandbox};
 
 /// Rounds of each figure; floor and figure take turns, so that both meet the same machine.
 const ROUNDS: usize = 300;
@@ -30,6 +32,24 @@ fn main() {
     }
     if !kept && std::env::args().any(|arg| arg == "--check") {
         std::process::exit(1);
+    }
+}
+
+/// Lets nobody through.
+#[derive(Debug)]
+struct Nobody;
+
+impl Hosts for Nobody {
+    fn allows(&self, _: &Host, _: u16) -> bool {
+        false
+    }
+
+    fn allows_local(&self, _: &Host, _: IpAddr, _: u16) -> bool {
+        false
+    }
+
+    fn hint(&self, _: &Host, _: u16) -> String {
+        String::new()
     }
 }
 
@@ -70,14 +90,29 @@ async fn rows() -> Vec<Row> {
     let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-exec-keeper"));
     let plain = script("true");
     let mut confined = script("true");
-    confined.sandbox = Sandbox::Confined(Confinement::workspace([std::env::temp_dir()]));
+    let mut confinement = Confinement::workspace([std::env::temp_dir()]);
+    confined.sandbox = Sandbox::Confined(confinement.clone());
+    // As commands of a session are: in a network that is there already.
+    let mut shared = confined.clone();
+    confinement.peers = Some("a session".to_owned());
+    shared.sandbox = Sandbox::Confined(confinement);
+    let mut proxied = shared.clone();
+    proxied.hosts = Some(Arc::new(Nobody));
     let (mut bare, mut ours, mut ours_confined) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours_shared, mut ours_proxied) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         bare.push(timed(async { bare_true() }).await);
         ours.push(timed(run(&keeper, &plain)).await);
         ours_confined.push(timed(run(&keeper, &confined)).await);
+        ours_shared.push(timed(run(&keeper, &shared)).await);
+        ours_proxied.push(timed(run(&keeper, &proxied)).await);
     }
     let (bare, ours, ours_confined) = (median(bare), median(ours), median(ours_confined));
+    let (ours_shared, ours_proxied) = (median(ours_shared), median(ours_proxied));
+    let more = |name, figure| {
+        let bound = Bound::More(Duration::from_millis(12));
+        Row { name, figure, floor: ours, bound }
+    };
     let (mut piped, mut captured) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         piped.push(timed(async { pipe_to_file() }).await);
@@ -86,12 +121,9 @@ async fn rows() -> Vec<Row> {
     let (piped, captured) = (median(piped), median(captured));
     vec![
         Row { name: "bash true", figure: ours, floor: bare, bound: Bound::Times(1.5) },
-        Row {
-            name: "bash true, confined",
-            figure: ours_confined,
-            floor: ours,
-            bound: Bound::More(Duration::from_millis(12)),
-        },
+        more("bash true, confined", ours_confined),
+        more("bash true, confined, in a shared network", ours_shared),
+        more("bash true, confined, with a proxy", ours_proxied),
         Row {
             name: "512 MiB of output",
             figure: captured,

@@ -3,7 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::proxy::Hosts;
 use crate::sandbox::Sandbox;
 
 /// A program, what it is given, and what it may do. Nothing is inherited: what is not here is not there.
@@ -25,6 +27,9 @@ pub struct Command {
     pub terminal: Option<Size>,
     /// What it may touch.
     pub sandbox: Sandbox,
+    /// Which hosts it reaches through a proxy, though it is confined without a network. The proxy
+    /// lives as long as the [`Process`](crate::Process), and programs find it by the usual variables.
+    pub hosts: Option<Arc<dyn Hosts>>,
     /// What it may use.
     pub limits: Limits,
 }
@@ -42,6 +47,7 @@ impl Command {
             errors: Errors::Apart,
             terminal: None,
             sandbox: Sandbox::Off,
+            hosts: None,
             limits: Limits::default(),
         }
     }
@@ -108,7 +114,8 @@ pub struct Limits {
     pub file_bytes: Option<u64>,
     /// Bytes of address space of each process.
     pub memory_bytes: Option<u64>,
-    /// Processes of the user; inside a sandbox, of the sandbox. Root is not bound by it.
+    /// Processes of the user; inside a sandbox, of all commands that share its network. Root is not
+    /// bound by it.
     pub processes: Option<u64>,
 }
 

@@ -109,7 +109,8 @@ impl Ends {
     }
 }
 
-fn ready(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+/// A file that can be waited on.
+pub(crate) fn ready(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::NONBLOCK)?;
     crate::sys::wait_on(file)
 }

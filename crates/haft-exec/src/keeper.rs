@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, IoSlice, Write};
 use std::mem::MaybeUninit;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -16,13 +17,15 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 
+use tokio::net::{TcpSocket, TcpStream};
+
 use crate::command::Command;
 use crate::error::SpawnError;
-use crate::files::{Ends, Streams};
+use crate::files::{Ends, Streams, ready};
 use crate::process::Process;
 use crate::sandbox::layers::Layers;
-use crate::sandbox::{Confinement, Demand, Sandbox};
-use crate::warden::MESSAGE;
+use crate::sandbox::{Confinement, Demand, Network, Sandbox};
+use crate::warden::{MESSAGE, receive};
 use crate::wire::{News, Request};
 
 /// Starts commands through a small process of its own, so that all of them can be ended.
@@ -85,8 +88,43 @@ impl Keeper {
         let mut command = Command::new(crate::shell(None), "/").args(["-c", ":"]);
         let confinement = Confinement::read_only();
         let demand = Demand::WhatThereIs;
-        command.sandbox = Sandbox::Confined(Confinement { demand, ..confinement });
+        let peers = Some(String::new());
+        command.sandbox = Sandbox::Confined(Confinement { demand, peers, ..confinement });
         Ok(self.spawn(&command).await?.layers().clone())
+    }
+
+    /// Connects to a port of the loopback that commands with these [`peers`](Confinement::peers) share.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// If nobody listens there, or there is no such loopback.
+    pub async fn connect(&self, peers: &str, port: u16) -> io::Result<TcpStream> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let running = running.ok_or(io::ErrorKind::NotConnected)?;
+        let (near, far) = pair()?;
+        running.send(To::Keeper, peers.as_bytes(), &[far.as_fd()])?;
+        drop(far);
+        let near = ready(near)?;
+        let mut sockets = Vec::new();
+        while near
+            .readable()
+            .await?
+            .try_io(|near| Ok(receive(near, &mut [0], &mut sockets)?))
+            .is_err()
+        {}
+        let mut last = io::Error::from(io::ErrorKind::NotConnected);
+        // A socket belongs to the network it was made in, wherever it is used.
+        let addresses: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        for (socket, address) in sockets.into_iter().zip(addresses) {
+            let socket = TcpSocket::from_std_stream(std::net::TcpStream::from(socket));
+            match socket.connect((address, port).into()).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 
     async fn attempt(&self, command: &Command) -> Result<Process, SpawnError> {
@@ -95,6 +133,10 @@ impl Keeper {
         let started = Instant::now();
         let Streams { ours, theirs } = Streams::new(command).map_err(SpawnError::Files)?;
         let (control, far) = pair().map_err(SpawnError::Files)?;
+        let is_confined =
+            matches!(&command.sandbox, Sandbox::Confined(it) if it.network == Network::Off);
+        let word = command.hosts.as_ref().filter(|_| is_confined).map(|_| word());
+        let word = word.transpose().map_err(SpawnError::Files)?;
         let request = Request {
             program,
             args: command.args.clone(),
@@ -103,6 +145,7 @@ impl Keeper {
             terminal: command.terminal,
             limits: command.limits,
             sandbox: command.sandbox.clone(),
+            proxy: word.clone(),
         };
         let (message, long) = in_message(request.encode()).map_err(SpawnError::Files)?;
         let files = [&far, &theirs.input, &theirs.output, &theirs.errors].into_iter();
@@ -119,6 +162,9 @@ impl Keeper {
         match process.news().await.map_err(SpawnError::Keeper)? {
             Some(News::Started { pid, layers }) => {
                 process.set_started(pid, layers);
+                if let Some(word) = word {
+                    process.open_proxy(command.hosts.as_ref(), &word);
+                }
                 Ok(process)
             }
             Some(News::Failed { what, errno }) => Err(SpawnError::from_keeper(what, errno)),
@@ -217,6 +263,13 @@ impl Drop for Running {
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _gone = child.wait();
     }
+}
+
+/// A word that nobody can guess.
+fn word() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Two ends of a socket that keeps messages apart.

@@ -19,6 +19,7 @@ mod keeper;
 #[cfg(target_os = "linux")]
 mod process;
 mod prompt;
+mod proxy;
 #[cfg(target_os = "linux")]
 mod run;
 pub mod sandbox;
@@ -39,6 +40,7 @@ pub use error::SpawnError;
 pub use keeper::Keeper;
 #[cfg(target_os = "linux")]
 pub use process::{Exit, Exited, Input, Process};
+pub use proxy::{Host, Hosts, Refusals};
 #[cfg(target_os = "linux")]
 pub use run::{Ended, EndedBy, Patience, Prompts};
 pub use sandbox::{Confinement, Sandbox};

@@ -13,8 +13,10 @@ use crate::capture::Stream;
 use crate::command::{Command, Size};
 use crate::files::Ends;
 use crate::keeper::Running;
+use crate::proxy::{Hosts, Proxy, Refusals};
 use crate::sandbox::layers::Layers;
 use crate::sandbox::{Confinement, Sandbox};
+use crate::warden::receive;
 use crate::wire::{Left, News, Order};
 
 /// How much is read at once.
@@ -41,6 +43,9 @@ pub struct Process {
     pub(crate) started: Instant,
     pub(crate) confinement: Option<Confinement>,
     pub(crate) terminal: Option<Size>,
+    proxy: Option<Proxy>,
+    /// The last files that came with news.
+    files: Vec<OwnedFd>,
     pub(crate) exited: Option<Exited>,
     /// Set when nothing is left: how many could not be ended.
     pub(crate) empty: Option<u32>,
@@ -102,6 +107,8 @@ impl Process {
             started,
             confinement,
             terminal: command.terminal,
+            proxy: None,
+            files: Vec::new(),
             exited: None,
             empty: None,
             _keeper: keeper,
@@ -111,6 +118,19 @@ impl Process {
     pub(crate) fn set_started(&mut self, pid: u32, layers: Layers) {
         self.pid = pid;
         self.layers = layers;
+    }
+
+    /// Serves the socket that came with the news of the start, if there is one.
+    pub(crate) fn open_proxy(&mut self, hosts: Option<&Arc<dyn Hosts>>, word: &str) {
+        if let (Some(hosts), Some(listener)) = (hosts, self.files.pop()) {
+            self.proxy = Proxy::serve(listener, Arc::clone(hosts), word).ok();
+        }
+    }
+
+    /// The hosts that its proxy has refused and will refuse, as long as it runs.
+    #[must_use]
+    pub fn refusals(&self) -> Refusals {
+        self.proxy.as_ref().map(Proxy::refusals).unwrap_or_default()
     }
 
     /// Its number; inside a sandbox, the number it has in there.
@@ -267,9 +287,8 @@ impl Process {
 
     fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<News>>> {
         let mut message = [0; MESSAGE];
-        let flags = rustix::net::RecvFlags::empty();
         let received = ready!(poll_read(&self.control, cx, |control| {
-            rustix::net::recv(control, &mut message, flags).map(|(count, _)| count)
+            receive(control, &mut message, &mut self.files).map(Option::unwrap_or_default)
         }));
         let count = match received {
             Ok(count) => count,

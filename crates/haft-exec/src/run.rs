@@ -259,7 +259,9 @@ impl Process {
     fn denials(&self) -> Vec<Denial> {
         let Some(confinement) = &self.confinement else { return Vec::new() };
         let said = String::from_utf8_lossy(self.recent());
-        denial::find(&said, confinement)
+        let mut denials = self.refusals().list();
+        denials.extend(denial::find(&said, confinement));
+        denials
     }
 }
 

@@ -37,7 +37,10 @@ const CHILD_STACK: usize = 512 * 1024;
 
 /// Makes a child that does `work` in our memory while we wait, until it is another program or has ended
 /// with what `work` returns. A copy of our memory would be made only to be thrown away.
-pub(crate) fn fork_sharing(mut work: &mut dyn FnMut() -> c_int) -> io::Result<Pid> {
+///
+/// `also` are further `CLONE_…` flags, or 0: namespaces of its own, or `CLONE_FILES`, by which what
+/// it opens is open here.
+pub(crate) fn fork_sharing(also: c_int, mut work: &mut dyn FnMut() -> c_int) -> io::Result<Pid> {
     extern "C" fn begin(work: *mut c_void) -> c_int {
         // SAFETY: it is the pointer given to `clone` below, to something that outlives the child's use
         // of it, as the parent does not go on before the child is done.
@@ -45,7 +48,7 @@ pub(crate) fn fork_sharing(mut work: &mut dyn FnMut() -> c_int) -> io::Result<Pi
         work()
     }
     let mut stack = vec![MaybeUninit::<u128>::uninit(); CHILD_STACK / size_of::<u128>()];
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | also;
     // SAFETY: the stack grows down from the end of a block that lives until the child is done with it,
     // and is aligned. Memory is shared, but the one thread of this process stands still meanwhile, so
     // nothing is used by two at once.

@@ -18,6 +18,8 @@ pub(crate) struct Request {
     pub(crate) terminal: Option<Size>,
     pub(crate) limits: Limits,
     pub(crate) sandbox: Sandbox,
+    /// The word by which a proxy knows the command, if it is to have one.
+    pub(crate) proxy: Option<String>,
 }
 
 /// What a warden is told.
@@ -86,6 +88,7 @@ impl Request {
                 out.confinement(confinement);
             }
         }
+        out.option(self.proxy.as_ref(), |out, word| out.bytes(OsStr::new(word)));
         out.0
     }
 
@@ -110,6 +113,7 @@ impl Request {
                 0 => Sandbox::Off,
                 _ => Sandbox::Confined(from.confinement()?),
             },
+            proxy: from.option(Reader::string)?,
         })
     }
 }
@@ -243,6 +247,7 @@ impl Writer {
         self.paths(&confinement.visible);
         self.option(confinement.scratch.as_ref(), |out, path| out.bytes(path.as_os_str()));
         self.number(u64::from(confinement.network == Network::Full));
+        self.option(confinement.peers.as_ref(), |out, name| out.bytes(OsStr::new(name)));
         self.number(u64::from(confinement.unix_sockets == UnixSockets::Allowed));
         self.number(u64::from(confinement.demand == Demand::WhatThereIs));
     }
@@ -317,6 +322,7 @@ impl Reader<'_> {
             visible: paths(self)?,
             scratch: self.option(Self::path)?,
             network: if self.number()? == 0 { Network::Off } else { Network::Full },
+            peers: self.option(Self::string)?,
             unix_sockets: match self.number()? {
                 0 => UnixSockets::Refused,
                 _ => UnixSockets::Allowed,

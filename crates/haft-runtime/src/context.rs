@@ -186,9 +186,10 @@ impl Context {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn spill(&self) -> Result<Option<Spill>, ToolError> {
-        let Some(store) = self.toolset.runtime().store().cloned() else { return Ok(None) };
-        blocking(move || store.spill()).await.map(Some)
+    pub fn spill(&self) -> Result<Option<Spill>, ToolError> {
+        let Some(store) = self.toolset.runtime().store() else { return Ok(None) };
+        let spill = store.spill();
+        spill.map(Some).map_err(|error| ToolError::caused("the store failed", error))
     }
 
     /// Keeps the file that was written to a place from [`Context::spill`], as an output of this call.

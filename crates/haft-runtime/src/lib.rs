@@ -67,6 +67,7 @@ mod lower;
 mod names;
 mod output;
 pub mod permission;
+mod queue;
 mod record;
 mod registry;
 mod repetition;
@@ -90,11 +91,13 @@ pub use host::{Answer, Choice, Headless, Host, Question};
 pub use ids::{AgentId, AskId, BadId, CallId, GrantId, MessageId, SessionId};
 pub use lower::{Definition, Form, UnknownForm, lower};
 pub use output::{Attachment, Keep, Metadata, Output};
+pub use queue::AskQueue;
 pub use registry::Registry;
 pub use runtime::{Builder, Runtime};
 pub use schema::{Schema, undescribed};
 pub use store::{
-    CallRecord, CallState, Grant, KeptOutput, NewSession, Scope, Session, Spill, Store, StoreError,
+    CallRecord, CallState, Grant, KeptOutput, NewSession, PostedAsk, Scope, Session, Spill, Store,
+    StoreError,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{BoxFuture, DynTool, Tool, Traits};

@@ -64,6 +64,17 @@ impl Registry {
         self
     }
 
+    /// The names of the tools that exist, in the order in which they are shown.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.id.as_str())
+    }
+
+    /// Keeps only the tools that are wanted.
+    pub fn retain(&mut self, wanted: impl Fn(&str) -> bool) -> &mut Self {
+        self.entries.retain(|entry| wanted(&entry.id));
+        self
+    }
+
     /// Adds a tool that is data. It is shown after those that are not.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::permission::{Ask, Effect};
 use crate::toolset::{Shown, Toolset};
 
 /// The permission that a third equal call asks for.
-const KEY: &str = "doom_loop";
+pub(crate) const KEY: &str = "doom_loop";
 /// So many equal calls are let pass before the next one is asked about.
 const TOLERATED: u32 = 2;
 /// Sessions remembered at once. Forgetting one only means that its next circle is noticed later.

@@ -57,10 +57,12 @@ impl Schema {
 
     /// Takes a schema that someone else wrote, such as an MCP server; local references are inlined.
     ///
+    /// Where it refers to itself, one round is inlined, and within that anything of the right type fits.
+    ///
     /// # Errors
     ///
-    /// In words for the operator, if the schema is not one of an object, refers to itself or to
-    /// another document, is larger or deeper than any tool needs, or does not compile.
+    /// In words for the operator, if the schema is not one of an object, refers to another document,
+    /// is larger or deeper than any tool needs, or does not compile.
     pub fn from_value(value: Value) -> Result<Self, String> {
         let marked = inline::adopt(value)?;
         let schema = Self::new(marked);

@@ -4,15 +4,19 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::ErrorReport;
 use crate::event::{Draft, Event};
-use crate::ids::{AgentId, CallId, GrantId, MessageId, SessionId};
-use crate::output::{Metadata, Output};
+use crate::ids::{AskId, CallId, GrantId, SessionId};
+use crate::permission::Reply;
 
-/// Where sessions, calls, events, grants, documents and kept outputs live.
+mod records;
+
+pub use records::{
+    CallRecord, CallState, Grant, KeptOutput, NewSession, PostedAsk, Scope, Session, Spill,
+};
+
+/// Where sessions, calls, events, grants, asks, documents and kept outputs live.
 ///
 /// Every method but [`Store::append_now`] may block; the runtime calls them only from threads that
 /// may wait. A method that returned `Ok` has happened for good: a process killed a moment later finds
@@ -110,6 +114,59 @@ pub trait Store: Send + Sync + 'static {
     /// If the store fails.
     fn revoke_grant(&self, id: &GrantId) -> Result<bool, StoreError>;
 
+    /// Puts an ask up for others to answer.
+    ///
+    /// # Errors
+    /// If the store fails, or has no such board.
+    fn post_ask(&self, _posted: &PostedAsk) -> Result<(), StoreError> {
+        Err(StoreError::failed("this store has no place where asks wait for others"))
+    }
+
+    /// The asks of one project, or of all, that somebody waits for at `now` and nobody has answered;
+    /// oldest first.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn posted_asks(
+        &self,
+        _project: Option<&str>,
+        _now: Timestamp,
+    ) -> Result<Vec<PostedAsk>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Answers a posted ask; `false` if nobody waits for it at `now`, or it has been answered.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn answer_ask(&self, _id: &AskId, _reply: &Reply, _now: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// The answer to a posted ask, if there is one.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn ask_answer(&self, _id: &AskId) -> Result<Option<Reply>, StoreError> {
+        Ok(None)
+    }
+
+    /// Says that the answer to a posted ask is waited for until then.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn await_ask(&self, _id: &AskId, _until: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Takes a posted ask down, answered or not.
+    ///
+    /// # Errors
+    /// If the store fails.
+    fn withdraw_ask(&self, _id: &AskId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// A small JSON document, such as a session's list of todos.
     ///
     /// # Errors
@@ -153,7 +210,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<KeptOutput, StoreError>;
 
     /// A place for an output that is too long to be held in memory. Whoever writes a file there has it
-    /// kept by [`Store::adopt`], or removes it; what nobody writes to for an hour is removed.
+    /// kept by [`Store::adopt`], or removes it; what nobody writes to for an hour is removed. It is only
+    /// named: nobody waits for a disk.
     ///
     /// # Errors
     /// If the store fails, or keeps no files.
@@ -179,148 +237,6 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// If the store fails.
     fn kept(&self, path: &Path) -> Result<Option<KeptOutput>, StoreError>;
-}
-
-/// Whose document it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// A session's.
-    Session(SessionId),
-    /// A project's, by the path of its root.
-    Project(String),
-}
-
-/// A session that is to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSession {
-    /// Its id.
-    pub id: SessionId,
-    /// The root of the project it works in.
-    pub project: String,
-    /// The session that started it, for sub-agents.
-    pub parent: Option<SessionId>,
-    /// The agent that works in it.
-    pub agent: AgentId,
-}
-
-/// One conversation, or one child of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    /// Its id.
-    pub id: SessionId,
-    /// The root of the project it works in; empty if it was never told.
-    pub project: String,
-    /// The session that started it, for sub-agents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<SessionId>,
-    /// The agent that works in it.
-    pub agent: AgentId,
-    /// When it began.
-    pub created: Timestamp,
-    /// When something last happened in it.
-    pub updated: Timestamp,
-    /// How many calls it has made.
-    pub calls: u64,
-}
-
-/// Where a call stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallState {
-    /// It arrived.
-    Pending,
-    /// Its arguments fit, and the tool was started.
-    Running,
-    /// It ended well.
-    Completed,
-    /// It ended with an error.
-    Error,
-}
-
-impl CallState {
-    /// Whether nothing can follow.
-    #[must_use]
-    pub fn is_terminal(self) -> bool {
-        matches!(self, Self::Completed | Self::Error)
-    }
-}
-
-/// A call as it is remembered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CallRecord {
-    /// The session it was made in.
-    pub session: SessionId,
-    /// Its id.
-    pub id: CallId,
-    /// The call that made it, for the children of a batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<CallId>,
-    /// The model's message it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<MessageId>,
-    /// The agent that made it.
-    pub agent: AgentId,
-    /// The tool; until it runs, as the model wrote it.
-    pub tool: String,
-    /// The arguments; until it runs, as the model wrote them.
-    pub args: Value,
-    /// Where it stands.
-    pub state: CallState,
-    /// Its answer, once it ended well.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<Output>,
-    /// What went wrong, once it ended with an error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<ErrorReport>,
-    /// Facts gathered before an error.
-    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
-    pub metadata: Metadata,
-    /// When it arrived.
-    pub started: Timestamp,
-    /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Timestamp>,
-}
-
-/// A standing answer that the user gave: it turns *ask* into *allow*, and nothing else.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// Its id.
-    pub id: GrantId,
-    /// The project it holds in, by the path of its root.
-    pub project: String,
-    /// The permission it is for: `edit`, `bash` …
-    pub key: String,
-    /// What it covers, as a rule's pattern.
-    pub pattern: String,
-    /// When it was given.
-    pub created: Timestamp,
-    /// The session it was given in.
-    pub session: SessionId,
-}
-
-/// A text that was too long to show, kept whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptOutput {
-    /// The file that holds it.
-    pub path: PathBuf,
-    /// The session it came from.
-    pub session: SessionId,
-    /// The call it came from.
-    pub call: CallId,
-    /// Its size.
-    pub bytes: u64,
-    /// When it was kept.
-    pub created: Timestamp,
-}
-
-/// A place for an output that is too long to be held in memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spill {
-    /// Where the file is to be; nothing is there yet.
-    pub path: PathBuf,
-    /// How many bytes it may have.
-    pub room: u64,
 }
 
 /// How a store can fail. The operator reads it, and sometimes the model.

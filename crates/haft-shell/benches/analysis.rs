@@ -16,7 +16,7 @@ const ROUNDS: usize = 50;
 
 fn main() {
     let setting =
-        Setting { cwd: Path::new("/project"), home: Some(Path::new("/home/user")), variables: &[] };
+        Setting { home: Some(Path::new("/home/user")), ..Setting::new(Path::new("/project")) };
     let time = |script: &str| {
         let start = Instant::now();
         black_box(analyse(black_box(script), &setting));

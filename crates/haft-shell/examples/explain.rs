@@ -7,11 +7,8 @@ use haft_shell::{Setting, analyse};
 
 fn main() {
     for script in std::env::args().skip(1) {
-        let setting = Setting {
-            cwd: Path::new("/project"),
-            home: Some(Path::new("/home/user")),
-            variables: &[],
-        };
+        let setting =
+            Setting { home: Some(Path::new("/home/user")), ..Setting::new(Path::new("/project")) };
         let analysis = analyse(&script, &setting);
         println!("{script}");
         for effect in &analysis.effects {

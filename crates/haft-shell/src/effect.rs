@@ -12,6 +12,52 @@ pub struct Setting<'a> {
     pub home: Option<&'a Path>,
     /// Variables whose values are certain, beside `HOME` and `PWD`.
     pub variables: &'a [(&'a str, &'a str)],
+    /// What reads the script.
+    pub shell: Shell,
+    /// A way to look into scripts that it runs by name; without it, only their names count.
+    pub scripts: Option<Scripts<'a>>,
+}
+
+impl<'a> Setting<'a> {
+    /// A script for bash, started in `cwd`, of which nothing else is known.
+    #[must_use]
+    pub const fn new(cwd: &'a Path) -> Self {
+        Self { cwd, home: None, variables: &[], shell: Shell::Bash, scripts: None }
+    }
+}
+
+/// What reads a script.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// Bash: what this crate reads as it does.
+    #[default]
+    Bash,
+    /// A plain shell such as dash, which reads the same unless bash's own forms are used.
+    Posix,
+    /// Another one, of which nothing is known.
+    Other,
+}
+
+impl Shell {
+    /// By the name of the program.
+    #[must_use]
+    pub fn named(program: &Path) -> Self {
+        match program.file_name().and_then(|name| name.to_str()) {
+            Some("bash") => Self::Bash,
+            Some("sh" | "dash" | "ash") => Self::Posix,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Gives the text of the script at an absolute path; none if it cannot be read, or is no text.
+#[derive(Clone, Copy)]
+pub struct Scripts<'a>(pub &'a dyn Fn(&Path) -> Option<String>);
+
+impl fmt::Debug for Scripts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scripts")
+    }
 }
 
 /// What a script would do, and what of it cannot be told.
@@ -22,6 +68,18 @@ pub struct Analysis {
     /// What could not be worked out. If there is anything here, the script may do more than the
     /// effects say, and somebody has to be asked.
     pub doubts: Vec<Doubt>,
+    /// Whether files may be changed that no effect names, beside what is doubted.
+    pub changes: Changes,
+}
+
+/// What is known of the files that a script changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Changes {
+    /// Every one of them is among the effects.
+    #[default]
+    Told,
+    /// A program runs that may change others: a build, a test, a script of the project.
+    Open,
 }
 
 /// One thing the script would do.

@@ -8,7 +8,7 @@
 //! use std::path::Path;
 //! use haft_shell::{Setting, analyse};
 //!
-//! let setting = Setting { cwd: Path::new("/project"), home: None, variables: &[] };
+//! let setting = Setting::new(Path::new("/project"));
 //! let analysis = analyse("cd src && env FOO=1 'r'm -f build/*.o > log", &setting);
 //! let runs: Vec<_> = analysis.runs().map(|run| run.text.as_str()).collect();
 //! assert!(runs.contains(&"rm -f build/*.o"));
@@ -22,7 +22,8 @@ mod syntax;
 mod walk;
 
 pub use effect::{
-    Action, Analysis, Certainty, Doubt, Effect, Extent, Place, Run, Setting, Settlement, Standing,
+    Action, Analysis, Certainty, Changes, Doubt, Effect, Extent, Place, Run, Scripts, Setting,
+    Settlement, Shell, Standing,
 };
 pub use suggest::suggest;
 

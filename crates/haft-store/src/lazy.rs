@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use haft_runtime::permission::Reply;
 use haft_runtime::{
-    CallId, CallRecord, Draft, Event, Grant, GrantId, KeptOutput, NewSession, Scope, Session,
-    SessionId, Spill, Store, StoreError,
+    AskId, CallId, CallRecord, Draft, Event, Grant, GrantId, KeptOutput, NewSession, PostedAsk,
+    Scope, Session, SessionId, Spill, Store, StoreError,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{Options, SqliteStore};
@@ -111,6 +113,34 @@ impl Store for LazyStore {
 
     fn revoke_grant(&self, id: &GrantId) -> Result<bool, StoreError> {
         self.store()?.revoke_grant(id)
+    }
+
+    fn post_ask(&self, posted: &PostedAsk) -> Result<(), StoreError> {
+        self.store()?.post_ask(posted)
+    }
+
+    fn posted_asks(
+        &self,
+        project: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<PostedAsk>, StoreError> {
+        self.store()?.posted_asks(project, now)
+    }
+
+    fn answer_ask(&self, id: &AskId, reply: &Reply, now: Timestamp) -> Result<bool, StoreError> {
+        self.store()?.answer_ask(id, reply, now)
+    }
+
+    fn ask_answer(&self, id: &AskId) -> Result<Option<Reply>, StoreError> {
+        self.store()?.ask_answer(id)
+    }
+
+    fn await_ask(&self, id: &AskId, until: Timestamp) -> Result<(), StoreError> {
+        self.store()?.await_ask(id, until)
+    }
+
+    fn withdraw_ask(&self, id: &AskId) -> Result<(), StoreError> {
+        self.store()?.withdraw_ask(id)
     }
 
     fn document(&self, scope: &Scope, name: &str) -> Result<Option<Value>, StoreError> {

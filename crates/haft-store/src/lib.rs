@@ -4,13 +4,14 @@
 //! folder at once, and each may be killed at any moment: what was acknowledged is there afterwards.
 //!
 //! ```text
-//! <state folder>/haft.db       sessions, events, calls, grants, documents
+//! <state folder>/haft.db       sessions, events, calls, grants, asks, documents
 //! <state folder>/outputs/      texts that were too long to show, one file each
 //! ```
 //!
 //! The log of events is the one truth about a call: its row only says which events are its own, and
 //! a [`haft_runtime::CallRecord`] is folded from them when it is read. So nothing is written twice.
 
+mod asks;
 mod calls;
 mod columns;
 mod database;

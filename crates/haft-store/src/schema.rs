@@ -11,7 +11,8 @@ use crate::failure::Fault;
 /// Step *i* leads from format *i* to format *i + 1*. A step that was released is never changed.
 ///
 /// Times are RFC 3339 in UTC with nine digits of a second: exact, and in order as text.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE sessions (
         n        INTEGER PRIMARY KEY, -- what other tables call it
         id       TEXT NOT NULL UNIQUE,
@@ -71,7 +72,19 @@ const STEPS: &[&str] = &["
         created TEXT NOT NULL
     ) STRICT;
     CREATE INDEX outputs_by_age ON outputs (created, bytes);
-"];
+",
+    "
+    CREATE TABLE asks (
+        n       INTEGER PRIMARY KEY,
+        id      TEXT NOT NULL UNIQUE,
+        project TEXT NOT NULL,
+        created TEXT NOT NULL,
+        until   TEXT NOT NULL, -- somebody waits for the answer so long
+        body    TEXT NOT NULL, -- JSON
+        reply   TEXT -- JSON, once it is answered
+    ) STRICT;
+",
+];
 
 /// The newest format we know.
 const KNOWN: i64 = STEPS.len() as i64;

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use haft_runtime::permission::Reply;
 use haft_runtime::{
-    CallId, CallRecord, Draft, Event, Grant, GrantId, KeptOutput, NewSession, Scope, Session,
-    SessionId, Spill, Store, StoreError,
+    AskId, CallId, CallRecord, Draft, Event, Grant, GrantId, KeptOutput, NewSession, PostedAsk,
+    Scope, Session, SessionId, Spill, Store, StoreError,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::database::Database;
 use crate::outputs::Outputs;
-use crate::{calls, documents, events, failure, grants, private, sessions};
+use crate::{asks, calls, documents, events, failure, grants, private, sessions};
 
 /// How much is kept for how long, and how patient a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +124,34 @@ impl Store for SqliteStore {
 
     fn revoke_grant(&self, id: &GrantId) -> Result<bool, StoreError> {
         grants::revoke(&self.database, id)
+    }
+
+    fn post_ask(&self, posted: &PostedAsk) -> Result<(), StoreError> {
+        asks::post(&self.database, posted)
+    }
+
+    fn posted_asks(
+        &self,
+        project: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<PostedAsk>, StoreError> {
+        asks::list(&self.database, project, now)
+    }
+
+    fn answer_ask(&self, id: &AskId, reply: &Reply, now: Timestamp) -> Result<bool, StoreError> {
+        asks::answer(&self.database, id, reply, now)
+    }
+
+    fn ask_answer(&self, id: &AskId) -> Result<Option<Reply>, StoreError> {
+        asks::reply(&self.database, id)
+    }
+
+    fn await_ask(&self, id: &AskId, until: Timestamp) -> Result<(), StoreError> {
+        asks::wait(&self.database, id, until)
+    }
+
+    fn withdraw_ask(&self, id: &AskId) -> Result<(), StoreError> {
+        asks::withdraw(&self.database, id)
     }
 
     fn document(&self, scope: &Scope, name: &str) -> Result<Option<Value>, StoreError> {

@@ -8,9 +8,7 @@ use haft_exec::{
     Command, EndedBy, Errors, Patience, Process, Reach, Rules, Sandbox, Size, Stdin, environment,
 };
 use haft_runtime::permission::{Ask, Effect};
-use haft_runtime::{
-    Context, InitContext, InitError, Limits, Output, Spill, Tool, ToolError, Traits,
-};
+use haft_runtime::{Context, InitContext, InitError, Limits, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,20 +19,27 @@ use crate::commands::Commands;
 use crate::files::{Files, failed};
 use crate::jobs::Start;
 
-mod answer;
+pub(crate) mod answer;
 mod changes;
-mod confine;
+pub(crate) mod confine;
 mod effects;
+mod hosts;
 mod places;
+mod repository;
 pub(crate) mod said;
 mod seen;
+pub(crate) mod stash;
+mod tree;
 
 use effects::Plan;
-use said::Said;
+use said::{Said, Written};
 use seen::Seen;
 
 /// How long a command may run if it is not told otherwise, in ms.
 const TIMEOUT: u64 = 120_000;
+
+/// A command that has said something for the last time longer ago does not print any more.
+const STILL: Duration = Duration::from_secs(10);
 
 /// How often those who watch are shown the output.
 const BEAT: Duration = Duration::from_millis(100);
@@ -64,6 +69,9 @@ pub(crate) struct Params {
     /// To run it as a job.
     #[schemars(extend("x-aliases" = ["run_in_background", "is_background", "async", "detach"]))]
     background: Option<bool>,
+    /// At the timeout, goes on as a job if it still prints.
+    #[schemars(extend("x-aliases" = ["background_on_timeout", "continue_in_background"]))]
+    keep_running: Option<bool>,
     /// Whether it has a terminal.
     #[schemars(extend("x-aliases" = ["tty"]))]
     pty: Option<bool>,
@@ -105,13 +113,11 @@ impl Tool for Bash {
         let always = plan.always.clone();
         cx.ask(Ask { title: title.clone(), effects, always, metadata: metadata.collect() }).await?;
         // Each of these waits for a thread; together they wait once.
-        let (command, seen, spill) = tokio::join!(
+        let (command, seen) = tokio::join!(
             self.command(&params, &plan, cx),
-            Seen::look(&self.files, &plan.effects, cx),
-            cx.spill(),
+            Seen::look(&self.files, &self.commands.stash, &plan, cx),
         );
         let command = command?;
-        let spill = spill.ok().flatten();
         let spawned = tokio::select! {
             spawned = self.commands.keeper().spawn(&command) => spawned,
             () = cx.cancel.cancelled() => return Err(ToolError::cancelled()),
@@ -119,7 +125,8 @@ impl Tool for Bash {
         let process = spawned.map_err(failed)?;
         let own_network =
             matches!(&command.sandbox, Sandbox::Confined(it) if it.network == Network::Off);
-        let ran = Ran { params: &params, title, own_network, seen, spill };
+        let confined = command.sandbox != Sandbox::Off;
+        let ran = Ran { params: &params, title, own_network, confined, seen };
         if params.background.unwrap_or(false) {
             return self.to_background(process, ran, cx).await;
         }
@@ -144,10 +151,9 @@ struct Ran<'a> {
     params: &'a Params,
     title: String,
     own_network: bool,
+    confined: bool,
     /// How things were before it.
     seen: Seen,
-    /// Where a long output goes.
-    spill: Option<Spill>,
 }
 
 impl Bash {
@@ -168,8 +174,9 @@ impl Bash {
             ));
         }
         let script = params.command.clone();
-        let workdir = params.workdir.clone().unwrap_or_else(|| ".".to_owned());
-        let home = self.commands.settings().home.clone();
+        let workdir = params.workdir.clone().filter(|workdir| !workdir.is_empty());
+        let workdir = workdir.unwrap_or_else(|| ".".to_owned());
+        let commands = Arc::clone(&self.commands);
         let plan = move |workspace: &Workspace| {
             let cwd = workspace.locate(&workdir).map_err(failed)?;
             if !cwd.path.is_dir() {
@@ -177,7 +184,12 @@ impl Bash {
                 let message = format!("workdir {shown} is no folder; name one that exists");
                 return Err(ToolError::failed(message));
             }
-            Ok(effects::plan(workspace, &script, cwd, home.as_deref()))
+            let settings = commands.settings();
+            let mut plan = effects::plan(workspace, &script, cwd, settings);
+            if hosts::has_own_loopback(settings) {
+                plan.effects = plan.effects.into_iter().map(hosts::without_loopback).collect();
+            }
+            Ok(plan)
         };
         self.files.blocking(plan).await?
     }
@@ -189,7 +201,9 @@ impl Bash {
         cx: &Context,
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
-        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx).await?;
+        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
+        let (mut sandbox, hosts) = tokio::try_join!(sandbox, hosts::known(settings, cx))?;
+        let hosts = hosts.and_then(|known| hosts::open(&mut sandbox, &plan.effects, known));
         let mut set = vec![
             ("HAFT_SESSION".into(), cx.session.as_str().into()),
             ("HAFT_CALL".into(), cx.call.as_str().into()),
@@ -213,6 +227,7 @@ impl Bash {
         command.errors = Errors::Joined;
         command.terminal = params.pty.unwrap_or(false).then_some(Size { columns: 120, rows: 40 });
         command.sandbox = sandbox;
+        command.hosts = hosts;
         Ok(command)
     }
 
@@ -229,7 +244,7 @@ impl Bash {
             bytes: limits.bytes.saturating_sub(3 * 1024).max(limits.bytes / 2),
             ..limits.clone()
         };
-        let mut said = Said::new(&limits, ran.spill.take());
+        let mut said = Said::new(&limits, cx.spill().ok().flatten());
         let timeout = Duration::from_millis(ran.params.timeout.unwrap_or(TIMEOUT));
         let patience = Patience { timeout: Some(timeout), ..Patience::default() };
         let mut told: Option<Instant> = None;
@@ -244,16 +259,38 @@ impl Bash {
             }
             Ok(())
         };
-        let ended = process.run(take, patience, cx.cancel.cancelled()).await;
+        let may_go_on = ran.params.keep_running.unwrap_or(false);
+        let first = if may_go_on { Patience { timeout: None, ..patience } } else { patience };
+        let ended = tokio::select! {
+            ended = process.run(take, first, cx.cancel.cancelled()) => Some(ended),
+            () = tokio::time::sleep(timeout), if may_go_on => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            None if said.is_newer_than(STILL.min(timeout / 2)) => {
+                return self.keep_running(process, said, ran, cx).await;
+            }
+            // Its time is over, so this ends it.
+            None => {
+                let take = |_, bytes: &[u8]| {
+                    said.push(bytes);
+                    Ok(())
+                };
+                process.run(take, patience, cx.cancel.cancelled()).await
+            }
+        };
         let ended =
             ended.map_err(|error| ToolError::caused("the command was lost and ended", error))?;
         let mut answer = answer::Answer::new(&ended, process.layers());
         answer.metadata.insert("output".to_owned(), said.tail().into());
+        if ran.confined && repository::tidy(self.files.workspace.root()) {
+            answer.removed_link();
+        }
         let label = label(cx, Self::ID, &ran.title);
         answer.changed(std::mem::take(&mut ran.seen).compare(&self.files, label).await);
         if ended.left_count > 0 && ended.by == EndedBy::Itself {
             let left = Some((ended.exited.map(|it| it.exit), ended.left_count));
-            let kept = self.background(process, &ran, left, cx).await;
+            let kept = self.background(process, &ran, left, None, cx);
             answer.left(&ended, kept);
         }
         let shown = said.shown(&limits, cx).await;
@@ -278,35 +315,65 @@ impl Bash {
         cx: &Context,
     ) -> Result<Output, ToolError> {
         let missing = answer::missing(process.layers());
-        let number = self
-            .background(process, &ran, None, cx)
-            .await
-            .map_err(|error| ToolError::failed(format!("the command was ended: {error}")))?;
+        let number = self.background(process, &ran, None, None, cx).map_err(ended)?;
         let mut text = format!(
             "Started as job {number}. The tool job reads what it says, waits for it, writes to it and kills it; \
-             it ends with this session's program."
+             it ends with this session's program. undo does not cover it."
         );
         text.extend(missing.map(|line| format!("\n{line}")));
         Ok(Output::new(ran.title, text).with("job", number))
     }
 
-    /// Lets a process go on as a job, and gives its number.
-    async fn background(
+    /// Lets a command go on whose time is over.
+    async fn keep_running(
+        &self,
+        process: Process,
+        said: Said,
+        ran: Ran<'_>,
+        cx: &Context,
+    ) -> Result<Output, ToolError> {
+        let (tail, total) = (said.tail(), said.total());
+        let said = said.into_file().map_err(ended)?;
+        let number = self.background(process, &ran, None, Some(said), cx).map_err(ended)?;
+        let text = format!(
+            "{tail}\n\n[its time is over and it still prints: it goes on as job {number}, which has all of \
+             the {total} bytes so far; undo does not cover it]"
+        );
+        Ok(Output::new(ran.title, text).with("job", number).with("bytes", total))
+    }
+
+    /// Lets a process go on as a job, and gives its number; `said` is what it has said so far.
+    fn background(
         &self,
         process: Process,
         ran: &Ran<'_>,
         left: Option<(Option<haft_exec::Exit>, u32)>,
+        said: Option<Written>,
         cx: &Context,
     ) -> Result<usize, String> {
-        let spill = cx.spill().await.map_err(|error| error.to_string())?;
-        let spill = spill.ok_or("background commands need a store for what they say")?;
-        let timeout = ran.params.timeout.map(Duration::from_millis);
+        let timeout = match said {
+            Some(_) => None,
+            None => ran.params.timeout.map(Duration::from_millis),
+        };
+        let said = match said {
+            Some(said) => said,
+            None => {
+                let spill = cx.spill().map_err(|error| error.to_string())?;
+                let spill = spill.ok_or("background commands need a store for what they say")?;
+                Written::empty(spill).map_err(|error| error.to_string())?
+            }
+        };
         let command = ran.params.command.clone();
-        let start = Start { process, command, timeout, spill, own_network: ran.own_network, left };
+        let start = Start { process, command, timeout, said, own_network: ran.own_network, left };
         let job =
             self.commands.jobs.start(&cx.session, start).map_err(|error| error.to_string())?;
         Ok(job.number)
     }
+}
+
+/// Why a command did not go on.
+fn ended(error: String) -> ToolError {
+    ToolError::failed(format!("the command was ended: {error}"))
 }
 
 /// What the call is called: the first line of the command.

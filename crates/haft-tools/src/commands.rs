@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use haft_exec::Keeper;
 use haft_exec::sandbox::{Demand, Network, Protected};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bash::stash::Stash;
 use crate::jobs::Jobs;
 
 /// What the tools `bash` and `job` need of their host; shared by
@@ -18,6 +20,7 @@ pub struct Commands {
     keeper: Keeper,
     settings: CommandSettings,
     pub(crate) jobs: Jobs,
+    pub(crate) stash: Arc<Stash>,
 }
 
 /// How commands are run, and what they may do.
@@ -35,7 +38,7 @@ pub struct CommandSettings {
     pub sandbox: SandboxMode,
     /// What happens where the kernel lacks a layer of the sandbox.
     pub demand: Demand,
-    /// What every confined command can reach; one that was allowed to connect reaches more.
+    /// What every confined command can reach; hosts that were allowed are reached through a proxy.
     pub network: Network,
     /// Folders beside the workspace that may be changed.
     pub writable: Vec<PathBuf>,
@@ -72,7 +75,7 @@ impl Commands {
     /// `keeper` starts the commands.
     #[must_use]
     pub fn new(keeper: Keeper, settings: CommandSettings) -> Self {
-        Self { keeper, settings, jobs: Jobs::default() }
+        Self { keeper, settings, jobs: Jobs::default(), stash: Arc::default() }
     }
 
     /// Who starts the commands.

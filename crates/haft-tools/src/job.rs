@@ -12,6 +12,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::bash::NO_COMMANDS;
+use crate::bash::answer::denied;
 use crate::commands::Commands;
 use crate::jobs::{Job, State};
 
@@ -183,6 +184,8 @@ impl Jobs {
         let more =
             if rest > 0 { format!(", {rest} more bytes: read again") } else { String::new() };
         output.footer = format!("(job {}: {}{more})", job.number, stands(job));
+        let refused = job.refusals.list();
+        output.footer.extend(refused.iter().map(|it| format!("\n{}", denied(it))));
         let mut output =
             output.with("job", job.number).with("next_offset", next).with("done", job.is_done());
         if let State::Done { exit: Some(Exit::Code(code)), .. } = job.state() {
@@ -191,6 +194,7 @@ impl Jobs {
         if let Some(file) = job.take_file()
             && let Ok(kept) = cx.adopt(&file).await
         {
+            job.kept_at(kept.path.clone());
             output.metadata.insert("output_path".to_owned(), kept.path.to_string_lossy().into());
         }
         Ok(output)
@@ -208,12 +212,6 @@ impl Jobs {
             built.map_err(|error| ToolError::caused("pattern is no regular expression", error))
         });
         let pattern = pattern.transpose()?;
-        if params.port.is_some() && job.own_network {
-            return Err(ToolError::failed(format!(
-                "job {} has a network of its own, so its ports cannot be seen from here; wait for a pattern in its output",
-                job.number
-            )));
-        }
         let wait = Duration::from_millis(params.timeout.unwrap_or(WAIT));
         let deadline = Instant::now() + wait;
         let why = loop {
@@ -227,7 +225,7 @@ impl Jobs {
                 break Some("the pattern was found".to_owned());
             }
             if let Some(port) = params.port
-                && tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
+                && self.is_open(job, port, cx).await
             {
                 break Some(format!("port {port} is open"));
             }
@@ -243,6 +241,14 @@ impl Jobs {
             output.footer = format!("{why} {}", output.footer);
         }
         Ok(output)
+    }
+
+    /// Whether somebody listens on a port where the job could: in the session's network, or the machine's.
+    async fn is_open(&self, job: &Job, port: u16, cx: &Context) -> bool {
+        if job.own_network {
+            return self.commands.keeper().connect(cx.session.as_str(), port).await.is_ok();
+        }
+        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
     }
 
     async fn kill(&self, job: &Arc<Job>, cx: &Context) -> Result<Output, ToolError> {

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use haft_exec::{EndedBy, Exit, Input, Patience, Process, Prompts};
-use haft_runtime::{CancellationToken, SessionId, Spill};
+use haft_exec::{EndedBy, Exit, Input, Patience, Process, Prompts, Refusals};
+use haft_runtime::{CancellationToken, SessionId};
 use tokio::sync::Notify;
 
-use crate::bash::said::make_file;
+use crate::bash::said::Written;
 
 /// Most jobs of one session that run at a time.
 const RUNNING: usize = 32;
@@ -30,8 +30,10 @@ pub(crate) struct Job {
     /// What was called.
     pub(crate) command: String,
     pub(crate) started: Instant,
-    /// Whether it has a network of its own, so that its ports cannot be seen.
+    /// Whether its network is that of the session's commands, not the machine's.
     pub(crate) own_network: bool,
+    /// The hosts that it was refused.
+    pub(crate) refusals: Refusals,
     pub(crate) input: tokio::sync::Mutex<Option<Input>>,
     /// Something was said, or something ended.
     pub(crate) changed: Notify,
@@ -42,13 +44,23 @@ pub(crate) struct Job {
 /// What a job has said, and where it stands.
 #[derive(Debug)]
 struct Log {
-    file: std::fs::File,
-    /// None once the file is the store's.
-    path: Option<PathBuf>,
+    /// Open while it is written to; then it is opened to be read.
+    file: Option<std::fs::File>,
+    path: PathBuf,
+    owner: Owner,
     room: u64,
     total: u64,
     read_to: u64,
     state: State,
+}
+
+/// Who looks after the file of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The job: it goes with it.
+    Job,
+    /// The store.
+    Store,
 }
 
 /// Where a job stands.
@@ -76,7 +88,8 @@ pub(crate) struct Start {
     pub(crate) process: Process,
     pub(crate) command: String,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) spill: Spill,
+    /// What it has said so far, and where the rest goes.
+    pub(crate) said: Written,
     pub(crate) own_network: bool,
     /// How its program ended, if it has: then only those are left that it started.
     pub(crate) left: Option<(Option<Exit>, u32)>,
@@ -88,21 +101,22 @@ impl Jobs {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let jobs = all.entry(session.clone()).or_default();
         if jobs.iter().filter(|job| !job.is_done()).count() >= RUNNING {
+            fs_err::remove_file(&start.said.spill.path).ok();
             let full = format!("{RUNNING} jobs run already; kill one first");
             return Err(std::io::Error::other(full));
         }
         let number = jobs.last().map_or(1, |job| job.number + 1);
-        let file = make_file(&start.spill.path)?.into_file();
         let state = match start.left {
             Some((exit, count)) => State::Left { exit, count },
             None => State::Running,
         };
         let log = Log {
-            file,
-            path: Some(start.spill.path),
-            room: start.spill.room,
-            total: 0,
-            read_to: 0,
+            file: Some(start.said.file),
+            path: start.said.spill.path,
+            owner: Owner::Job,
+            room: start.said.spill.room,
+            total: start.said.total,
+            read_to: start.said.total,
             state,
         };
         let job = Arc::new(Job {
@@ -110,6 +124,7 @@ impl Jobs {
             command: start.command,
             started: Instant::now(),
             own_network: start.own_network,
+            refusals: start.process.refusals(),
             input: tokio::sync::Mutex::new(start.process.take_input()),
             changed: Notify::new(),
             kill: CancellationToken::new(),
@@ -170,26 +185,31 @@ impl Job {
     ) -> std::io::Result<Piece> {
         let mut log = self.log();
         let from = from.unwrap_or(log.read_to);
-        let mut bytes = vec![0; most];
-        let mut count = 0;
-        while let Some(room) = bytes.get_mut(count..).filter(|room| !room.is_empty()) {
-            match log.file.read_at(room, from + count as u64)? {
-                0 => break,
-                more => count += more,
-            }
-        }
-        bytes.truncate(count);
+        let bytes = match &log.file {
+            Some(file) => read_at(file, from, most)?,
+            None if from >= log.total => Vec::new(),
+            None => read_at(fs_err::File::open(&log.path)?.file(), from, most)?,
+        };
         if !keeps_place {
-            log.read_to = from + count as u64;
+            log.read_to = from + bytes.len() as u64;
         }
         Ok(Piece { bytes, from, total: log.total })
     }
 
-    /// The file with all it has said, once it is done; given once.
+    /// The file with all it has said, once it is done; given once, to whoever has it kept.
     pub(crate) fn take_file(&self) -> Option<PathBuf> {
         let mut log = self.log();
         let is_whole = matches!(log.state, State::Done { .. }) && log.total > 0;
-        log.path.take_if(|_| is_whole)
+        if !is_whole || log.owner == Owner::Store {
+            return None;
+        }
+        log.owner = Owner::Store;
+        Some(log.path.clone())
+    }
+
+    /// Says where the store has put it.
+    pub(crate) fn kept_at(&self, path: PathBuf) {
+        self.log().path = path;
     }
 
     async fn watch(
@@ -203,6 +223,8 @@ impl Job {
             Some(exit) => self.watch_rest(&mut process, exit).await,
         };
         drop(process);
+        *self.input.lock().await = None;
+        self.log().file = None;
         self.set_state(done.unwrap_or_else(|error| State::Failed(error.to_string())));
     }
 
@@ -245,7 +267,7 @@ impl Job {
         let mut log = self.log();
         let room = usize::try_from(log.room.saturating_sub(log.total)).unwrap_or(usize::MAX);
         let kept = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-        log.file.write_all(kept)?;
+        log.file.as_mut().map_or(Ok(()), |file| file.write_all(kept))?;
         log.total += bytes.len() as u64;
         drop(log);
         self.changed.notify_waiters();
@@ -265,8 +287,22 @@ impl Job {
 /// What nobody has kept is not left behind.
 impl Drop for Log {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            fs_err::remove_file(path).ok();
+        if self.owner == Owner::Job {
+            fs_err::remove_file(&self.path).ok();
         }
     }
+}
+
+/// Up to `most` bytes of a file.
+fn read_at(file: &std::fs::File, from: u64, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let mut count = 0;
+    while let Some(room) = bytes.get_mut(count..).filter(|room| !room.is_empty()) {
+        match file.read_at(room, from + count as u64)? {
+            0 => break,
+            more => count += more,
+        }
+    }
+    bytes.truncate(count);
+    Ok(bytes)
 }

@@ -31,6 +31,7 @@ mod webfetch;
 mod websearch;
 mod write;
 
+pub use bash::confine::perhaps_secret;
 pub use commands::{CommandSettings, Commands, SandboxMode};
 pub use web::{Web, WebSettings};
 

@@ -59,10 +59,11 @@ impl Tool for AskUser {
     type Params = Params;
 
     fn offered(audience: &Audience) -> Result<(), String> {
-        match audience.client {
-            Client::Mcp => Err("the host around us asks its user itself".to_owned()),
-            Client::Cli | Client::Http | Client::Agent => Ok(()),
+        // Who wants it there all the same has switched it on by its name.
+        if audience.client == Client::Mcp && !audience.features.contains(Self::ID) {
+            return Err("the host around us asks its user itself".to_owned());
         }
+        Ok(())
     }
 
     async fn init(_cx: &InitContext<'_>) -> Result<Self, InitError> {

@@ -27,6 +27,7 @@ mod undo;
 pub use entry::{Changed, Entry, EntryId, Label, State};
 pub use error::{ChangeError, Conflict};
 pub use look::Look;
+pub use record::Recording;
 pub use recover::{Recovered, Verdict};
 pub use step::{Content, Step};
 pub use undo::{Reversal, Way, Which};
@@ -106,20 +107,6 @@ impl Journal {
     /// If it cannot be read, or is not what it was.
     pub fn content(&self, hash: Hash) -> io::Result<Option<Vec<u8>>> {
         self.kept().load(hash)
-    }
-
-    /// Keeps a content before it is overwritten by something that is not ours to wait for.
-    ///
-    /// For whoever watches a command: what it may change is kept here first, and what it did change
-    /// is told to [`Journal::record`] after.
-    ///
-    /// # Errors
-    /// If it cannot be kept.
-    pub fn keep(&self, content: &[u8]) -> Result<Hash, ChangeError> {
-        let _growing = prune::growing(&self.folder).map_err(ChangeError::journal)?;
-        let hash = blake3::hash(content);
-        self.kept().save(hash, content, kept::Sync::Later).map_err(ChangeError::journal)?;
-        Ok(hash)
     }
 
     fn carry_out(

@@ -1,10 +1,14 @@
 //! The command line: what can be said to haft, and the help that goes with it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use haft_mcp::server::AskMode;
 use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
+
+use crate::setup::{HostName, Scope};
 
 /// The handle by which a language model holds a computer: a tool runtime for coding agents.
 #[derive(Debug, Parser)]
@@ -68,6 +72,9 @@ pub(crate) enum Command {
         /// Its arguments as JSON, or `-` to read them from standard input
         #[arg(default_value = "{}", value_name = "JSON|-")]
         args: String,
+        /// Who is asked for permission: the person at the terminal, or whoever answers with `haft approve`
+        #[arg(long, value_name = "WHO", default_value = "terminal")]
+        asks: Asks,
     },
     /// Show what is offered to a model, and what is not and why
     Tools,
@@ -85,6 +92,11 @@ pub(crate) enum Command {
     /// Explain and check the rules
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Asks that wait for an answer, and answering them
+    Approve {
+        #[command(subcommand)]
+        command: Option<ApproveCommand>,
+    },
     /// Standing answers: what was allowed with "always"
     Grants {
         #[command(subcommand)]
@@ -109,8 +121,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<TrustCommand>,
     },
+    /// Plug haft into another program: print the config, write it, or take it out
+    Setup(SetupArgs),
     /// Say what works here and what does not
     Doctor,
+    /// Offer the tools to an agent that speaks MCP, on standard input and output
+    Mcp(McpArgs),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -125,6 +141,40 @@ pub(crate) enum Command {
 
 const CALL_HELP: &str =
     "Exit codes: 0 done, 1 tool error, 2 usage, 3 denied, 124 timeout, 130 cancelled.";
+
+/// `haft mcp …`
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Tools to offer, by name; `default` is all but todowrite, todoread, question and batch, which
+    /// agents have of their own; `all` is every one
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "default")]
+    pub(crate) tools: Vec<String>,
+    /// Who answers asks: auto, host, elicit, queue, deny or allow
+    #[arg(long, value_name = "MODE", default_value = "auto", long_help = ASKS_HELP)]
+    pub(crate) asks: AskMode,
+    /// How many seconds an ask waits for `haft approve`; most hosts give up on a call after 60
+    #[arg(long, value_name = "SECONDS", default_value_t = 50)]
+    pub(crate) patience: u64,
+    /// Serve over HTTP on an address of this machine, such as 127.0.0.1:0, instead of standard input
+    /// and output; the token that clients need is told on standard error
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Take the token from a file instead of making one
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Give results as structured content too; most hosts then show the model nothing else
+    #[arg(long)]
+    pub(crate) structured: bool,
+}
+
+const ASKS_HELP: &str = "Who answers asks; rules that deny hold in every mode.
+  auto    a plain ask in the workspace counts as answered by the agent's own gate; one that goes beyond
+          it is put to the user by elicitation, else waits for `haft approve`, else is refused
+  host    as auto, but what goes beyond is refused
+  elicit  every ask is put to the user by elicitation
+  queue   every ask waits for `haft approve`
+  deny    every ask is refused
+  allow   every ask is allowed";
 
 /// `haft policy …`
 #[derive(Debug, Subcommand)]
@@ -144,6 +194,55 @@ pub(crate) enum PolicyCommand {
         /// Calls to judge: a file of JSON lines with `tool` and `args` [default: the session's, or the project's]
         #[arg(long, value_name = "LOG")]
         replay: Option<PathBuf>,
+    },
+}
+
+/// Who answers the asks of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Asks {
+    /// The person at the terminal, if there is one
+    Terminal,
+    /// Whoever answers with `haft approve`; the call waits
+    Queue,
+}
+
+/// `haft approve …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApproveCommand {
+    /// List what waits
+    List {
+        /// What waits in every project
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one with everything that helps to decide
+    Show {
+        /// Its id, or the end of it
+        id: String,
+    },
+    /// Say yes
+    Allow {
+        /// Their ids, or the ends of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// From now on, for exactly what `show` says under "always"
+        #[arg(long)]
+        always: bool,
+    },
+    /// Say no
+    Reject {
+        /// Their ids, or the ends of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// What the model is told
+        #[arg(long, value_name = "WORDS")]
+        because: Option<String>,
+    },
+    /// Stay, and be asked at this terminal as asks come
+    Watch {
+        /// Those of every project
+        #[arg(long)]
+        all: bool,
     },
 }
 
@@ -226,6 +325,42 @@ pub(crate) struct UndoArgs {
     /// Only show what would be changed
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// `haft setup …`
+#[derive(Debug, Args)]
+#[command(after_help = "Arguments after `--` are passed on to `haft mcp`.")]
+pub(crate) struct SetupArgs {
+    /// The program
+    pub(crate) host: HostName,
+    /// Whose config
+    #[arg(long, default_value = "user")]
+    pub(crate) scope: Scope,
+    /// The name under which the program lists haft
+    #[arg(long, default_value = "haft", value_parser = server_name)]
+    pub(crate) name: String,
+    /// Write it into the program's config, after showing what changes
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) write: bool,
+    /// Take it out of the program's config, after showing what changes
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Put it in the place of another entry of that name
+    #[arg(long, requires = "write")]
+    pub(crate) replace: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// More arguments for `haft mcp`
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) extra: Vec<String>,
+}
+
+/// A name that every program takes.
+fn server_name(text: &str) -> Result<String, &'static str> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let takes = !text.is_empty() && text.len() <= 32 && text.chars().all(fine);
+    takes.then(|| text.to_owned()).ok_or("use 1 to 32 letters, digits, `_` or `-`")
 }
 
 /// `haft config …`

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::servers::McpTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
 use crate::web::WebTable;
@@ -27,6 +28,8 @@ pub(crate) struct ConfigFile {
     pub(crate) features: BTreeSet<String>,
     /// How far commands are confined.
     pub(crate) sandbox: SandboxTable,
+    /// MCP servers whose tools are offered, by name.
+    pub(crate) mcp: BTreeMap<String, McpTable>,
     /// How the web is reached, and who searches it.
     pub(crate) web: WebTable,
     /// Agents, by name.
@@ -158,6 +161,10 @@ impl Loaded {
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        let used = self.file.mcp.iter().filter(|(_, table)| table.enabled != Some(false));
+        settings.extend(used.map(|(name, table)| {
+            format!("[mcp.{}] {}", haft_runtime::plain(name), table.described())
+        }));
         if self.file.web != WebTable::default() {
             settings.push("[web]".to_owned());
         }
@@ -179,6 +186,8 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        // A server that is switched off is less, not more.
+        self.file.mcp.retain(|_, table| table.enabled == Some(false));
         self.file.web = WebTable::default();
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Environment {
     pub(crate) state_dir: Option<PathBuf>,
     /// The config of whoever manages this machine.
     pub(crate) managed_config: PathBuf,
+    /// Where this program is.
+    pub(crate) program: Option<PathBuf>,
     /// The user's shell.
     pub(crate) shell: Option<PathBuf>,
     /// All variables, for the commands that are run.
@@ -46,6 +48,7 @@ impl Environment {
             config_dir: config.map(|dir| dir.join("haft")),
             state_dir: state.map(|dir| dir.join("haft")),
             managed_config: PathBuf::from("/etc/haft/managed.toml"),
+            program: std::env::current_exe().ok(),
             shell: absolute("SHELL"),
             variables: variables(),
             stdout_is_terminal,
@@ -53,6 +56,22 @@ impl Environment {
             colour: !dumb && !no_colour,
             home,
         })
+    }
+
+    /// Where a program is on the search path.
+    pub(crate) fn which(&self, program: &str) -> Option<PathBuf> {
+        let (_, path) = self.variables.iter().find(|(name, _)| name == "PATH")?;
+        let is_program = |path: &PathBuf| {
+            let access = rustix::fs::Access::EXEC_OK;
+            path.is_file() && rustix::fs::access(path, access).is_ok()
+        };
+        std::env::split_paths(path).map(|dir| dir.join(program)).find(is_program)
+    }
+
+    /// A folder or file that a variable names by its whole path.
+    pub(crate) fn folder(&self, variable: &str) -> Option<PathBuf> {
+        let found = self.variables.iter().find(|(name, _)| name == variable);
+        found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
     }
 
     /// A variable, if it is set to a text.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use haft_mcp::client::Servers;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
@@ -35,6 +36,8 @@ pub(crate) struct Haft {
     pub(crate) warnings: Vec<String>,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
+    /// Other servers whose tools are offered; started when they are needed.
+    pub(crate) servers: Arc<Servers>,
 }
 
 impl Haft {
@@ -54,7 +57,22 @@ impl Haft {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
         known_agent(&common.agent, &configs)?;
-        Ok(Self { environment, common, root, project, configs, policy_file, warnings, store })
+        let servers = Arc::new(Servers::none());
+        let mut haft = Self {
+            environment,
+            common,
+            root,
+            project,
+            configs,
+            policy_file,
+            warnings,
+            store,
+            servers,
+        };
+        let (servers, warnings) = haft.find_servers()?;
+        haft.servers = servers;
+        haft.warnings.extend(warnings);
+        Ok(haft)
     }
 
     /// The rules in force for the agent of this command.
@@ -85,8 +103,22 @@ impl Haft {
 
     /// The runtime, with `host` to answer asks.
     pub(crate) fn runtime(&self, host: impl Host) -> anyhow::Result<Runtime> {
+        self.runtime_of(self.registry(), host)
+    }
+
+    /// Every tool that exists.
+    pub(crate) fn registry(&self) -> Registry {
         let mut registry = Registry::new();
         haft_tools::register(&mut registry);
+        registry
+    }
+
+    /// The runtime of these tools, with `host` to answer asks.
+    pub(crate) fn runtime_of(
+        &self,
+        registry: Registry,
+        host: impl Host,
+    ) -> anyhow::Result<Runtime> {
         let workspace = self.workspace()?;
         let mut runtime = Runtime::builder(&self.project).registry(registry);
         if let Some(journal) = self.journal() {
@@ -105,6 +137,13 @@ impl Haft {
 
     /// What the agent of this command is shown.
     pub(crate) async fn toolset(&self, runtime: &Runtime) -> Toolset {
+        self.servers.offer(runtime, |_| true).await;
+        runtime.toolset(&self.audience()).await
+    }
+
+    /// The same for a call of this tool: only the servers are started that it mentions.
+    pub(crate) async fn toolset_for(&self, runtime: &Runtime, tool: &str, args: &str) -> Toolset {
+        self.offer_mentioned(runtime, &[tool, args]).await;
         runtime.toolset(&self.audience()).await
     }
 
@@ -127,7 +166,8 @@ impl Haft {
         limits
     }
 
-    fn audience(&self) -> Audience {
+    /// For whom tools are chosen.
+    pub(crate) fn audience(&self) -> Audience {
         let mut audience = Audience::of(self.common.agent.clone());
         audience.model = self.common.model.clone();
         audience.features =

@@ -24,7 +24,7 @@ pub(crate) struct SandboxTable {
     /// Whether a command is refused where the kernel lacks a layer of the sandbox (false).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) required: Option<bool>,
-    /// Whether every command can reach the network (false).
+    /// Whether every command can reach the whole network (false); else hosts that rules allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<bool>,
     /// Folders beside the workspace that commands may change; not taken from a project.
@@ -62,7 +62,8 @@ impl Haft {
     pub(crate) fn command_settings(&self) -> CommandSettings {
         let Environment { home, state_dir, config_dir, .. } = &self.environment;
         let combined = combine(&self.configs, self.common.sandbox);
-        let mut settings = CommandSettings::new(self.shell());
+        let mut settings =
+            CommandSettings::new(haft_exec::shell(self.environment.shell.as_deref()));
         settings.environment.clone_from(&self.environment.variables);
         settings.home.clone_from(home);
         settings.sandbox = combined.mode.unwrap_or(SandboxMode::WorkspaceWrite);
@@ -87,12 +88,6 @@ impl Haft {
         ];
         settings.scratch = state_dir.as_ref().map(|dir| dir.join("scratch"));
         settings
-    }
-
-    /// Bash wherever there is one: other shells read some scripts otherwise than they were judged.
-    fn shell(&self) -> PathBuf {
-        let own = self.environment.shell.as_deref();
-        haft_exec::shell(own.filter(|shell| shell.ends_with("bash")))
     }
 }
 
@@ -123,7 +118,7 @@ fn combine(configs: &[Loaded], flag: Option<SandboxMode>) -> SandboxTable {
 }
 
 /// A folder as a config file names it; none if it is not there.
-fn folder(text: &str, home: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn folder(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),

@@ -39,6 +39,20 @@ impl Terminal {
         Self { tty, colour: environment.colour }
     }
 
+    /// Asks whether to go on; none if nobody is there.
+    pub(crate) async fn confirm(&self, prompt: &'static str) -> Option<bool> {
+        let ask = move |tty: &mut Tty| {
+            tty.forget_typed()?;
+            Ok(matches!(tty.ask(prompt)?.as_str(), "y" | "yes"))
+        };
+        self.converse(ask).await
+    }
+
+    /// Whether anybody can be asked.
+    pub(crate) fn is_there(&self) -> bool {
+        self.tty.is_some()
+    }
+
     /// Holds a conversation on a thread of its own, which a cancelled call leaves behind.
     async fn converse<T: Send + 'static>(
         &self,
@@ -99,7 +113,7 @@ fn approve(tty: &mut Tty, ask: &PendingAsk, colour: bool) -> std::io::Result<Rep
 }
 
 /// What, why and where. Nothing in it can move the cursor or forge a line.
-fn describe(ask: &PendingAsk, colour: bool) -> String {
+pub(crate) fn describe(ask: &PendingAsk, colour: bool) -> String {
     let mut text = format!("\n{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
     for effect in &ask.ask.effects {
         text.push_str(&format!("  {} {}\n", plain(&effect.key), plain(&effect.value)));

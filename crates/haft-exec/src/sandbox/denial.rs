@@ -29,6 +29,8 @@ pub enum Refused {
     Read(PathBuf),
     /// Reaching a host, if it was named.
     Connect(Option<String>),
+    /// Reaching a host and port through the proxy.
+    Host(String),
 }
 
 const READ_ONLY: &str = "Read-only file system";

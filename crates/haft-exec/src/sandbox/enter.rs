@@ -14,9 +14,37 @@ pub(crate) struct Entry {
     pub(crate) group: u32,
     /// The namespaces this process was made in.
     pub(crate) flags: libc::c_int,
+    /// Whose network it is in.
+    pub(crate) network: Whose,
     /// Why there are none.
     pub(crate) refused: Option<io::Error>,
 }
+
+impl Entry {
+    /// As this process is.
+    pub(crate) fn here() -> Self {
+        Self {
+            user: rustix::process::geteuid().as_raw(),
+            group: rustix::process::getegid().as_raw(),
+            flags: 0,
+            network: Whose::Own,
+            refused: None,
+        }
+    }
+}
+
+/// Whose network a process is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Its own, if it has one; then it is to be furnished.
+    Own,
+    /// One that others are in, too.
+    Shared,
+}
+
+/// What every confined command has for itself, whatever network it is in.
+pub(crate) const APART: libc::c_int =
+    libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// Sets of namespaces to try, the best first.
 pub(crate) fn namespaces(confinement: &Confinement) -> [libc::c_int; 2] {
@@ -24,9 +52,8 @@ pub(crate) fn namespaces(confinement: &Confinement) -> [libc::c_int; 2] {
         Network::Off => libc::CLONE_NEWNET,
         Network::Full => 0,
     };
-    let rest = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
     // The second needs the rights of root, where users may not make namespaces.
-    [libc::CLONE_NEWUSER | rest | network, rest | network]
+    [libc::CLONE_NEWUSER | APART | network, APART | network]
 }
 
 /// Builds the world of the command, in the warden. Returns the layers that are in force by it.
@@ -40,10 +67,12 @@ pub(crate) fn enclose(
     }
     let mut layers = Layers::default();
     if entry.flags & libc::CLONE_NEWUSER != 0 {
-        map_user(entry)?;
+        map_user(entry.user, entry.group)?;
     }
     if confinement.network == Network::Off {
-        bring_loopback_up()?;
+        if entry.network == Whose::Own {
+            bring_loopback_up()?;
+        }
         layers.set(Layer::Network, State::InForce);
     } else {
         layers.set(Layer::Network, State::NotWanted);
@@ -107,16 +136,16 @@ fn missing(layer: Layer, reason: &str) -> Failure {
 }
 
 /// The same user and group inside as outside, and nobody else.
-fn map_user(entry: &Entry) -> Result<(), Failure> {
+pub(crate) fn map_user(user: u32, group: u32) -> Result<(), Failure> {
     let write =
         |file: &str, text: String| fs_err::write(file, text).doing(|| format!("write {file}"));
-    let (user, group) = (entry.user, entry.group);
     write("/proc/self/setgroups", "deny".into())?;
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-fn bring_loopback_up() -> Result<(), Failure> {
+/// Lets this network namespace talk to itself.
+pub(crate) fn bring_loopback_up() -> Result<(), Failure> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None);

@@ -9,7 +9,7 @@ pub enum Layer {
     Mounts,
     /// Processes of its own: nothing outside is seen, and all of it ends at once.
     Processes,
-    /// A network of its own, with a loopback.
+    /// A network of its own, or of its session, with a loopback; the way out is a proxy.
     Network,
     /// Landlock: files, abstract sockets and signals, held again by another part of the kernel.
     Landlock,
@@ -52,7 +52,10 @@ impl Layer {
                  outside too, /tmp is shared, and sockets of daemons can be reached"
             }
             Self::Processes => "other processes are seen, and a command is ended by a walk",
-            Self::Network => "local servers do not work, as no socket of the internet can be made",
+            Self::Network => {
+                "local servers do not work and allowed hosts are out of reach, as no socket of the \
+                 internet can be made"
+            }
             Self::Landlock => "files are held by the mounts alone",
             Self::Seccomp => "rarely used parts of the kernel are within reach",
             Self::Privileges => "programs that change user gain rights",

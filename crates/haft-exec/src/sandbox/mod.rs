@@ -46,6 +46,10 @@ pub struct Confinement {
     pub scratch: Option<PathBuf>,
     /// What can be reached.
     pub network: Network,
+    /// The name of a private network: all commands of a [`Keeper`](crate::Keeper) that give the same
+    /// one share a loopback, so that one reaches a server that another has started. Without it, the
+    /// loopback is the command's own. Means nothing where the network is not [`Network::Off`].
+    pub peers: Option<String>,
     /// Whether sockets of the file system can be made and reached.
     pub unix_sockets: UnixSockets,
     /// What happens where the kernel lacks a layer.
@@ -69,6 +73,7 @@ impl Confinement {
             visible: Vec::new(),
             scratch: None,
             network: Network::Off,
+            peers: None,
             unix_sockets: UnixSockets::Refused,
             demand: Demand::Everything,
         }
@@ -123,7 +128,7 @@ pub enum Kind {
 /// What a confined command can reach over the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Only itself: a loopback of its own.
+    /// Only itself, and who shares its loopback; hosts only by a proxy.
     Off,
     /// Whatever the machine can reach.
     Full,

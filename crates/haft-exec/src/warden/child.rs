@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::process::{Resource, Rlimit, Signal};
 
+use super::door::Door;
 use super::watch::Files;
 use super::{Doing, Failure};
 use crate::command::Limits;
@@ -20,14 +21,15 @@ pub(super) fn start(
     files: &Files,
     filters: &seccomp::Filters,
     layers: &mut Layers,
+    proxy: Option<&Door>,
 ) -> Result<i32, Failure> {
     let program = c_string(request.program.as_os_str())?;
     let args = [request.program.as_os_str()].into_iter().chain(request.args.iter().map(|a| &**a));
     let args = args.map(c_string).collect::<Result<Vec<_>, _>>()?;
-    let env = environment(request)?;
+    let env = environment(request, proxy)?;
     // The child writes it into our memory; if it becomes the command, there is nothing to write.
     let mut failure = None;
-    let child = sys::fork_sharing(&mut || {
+    let child = sys::fork_sharing(0, &mut || {
         failure = Some(match prepare(request, files, filters, layers) {
             Ok(()) => {
                 let error = sys::exec(&program, &args, &env);
@@ -100,8 +102,13 @@ fn limit(limits: &Limits) -> Result<(), Failure> {
     Ok(())
 }
 
-fn environment(request: &Request) -> Result<Vec<CString>, Failure> {
-    let lines = request.env.iter().map(|(name, value)| {
+fn environment(request: &Request, proxy: Option<&Door>) -> Result<Vec<CString>, Failure> {
+    let proxies = proxy.map(Door::variables).unwrap_or_default();
+    let is_ours = |name: &OsStr| proxies.iter().any(|(own, _)| name == *own);
+    let given = request.env.iter().filter(|(name, _)| !is_ours(name));
+    let given = given.map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+    let ours = proxies.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+    let lines = given.chain(ours).map(|(name, value)| {
         c_string(OsStr::from_bytes(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
     });
     lines.collect()

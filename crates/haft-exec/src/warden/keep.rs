@@ -1,19 +1,20 @@
 //! The keeper: takes requests, makes a warden for each, and cleans up after those that are gone.
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::network::Networks;
 use super::spare::Spare;
 use super::watch::{self, Files};
-use super::{Doing, Failure, MESSAGE, receive, tell, tree};
-use crate::sandbox::enter::Entry;
+use super::{Doing, Failure, MESSAGE, hand, receive, tell, tree};
+use crate::sandbox::enter::{Entry, Whose};
 use crate::sandbox::placeholder::{self, Made, Placeholder};
-use crate::sandbox::{Confinement, Demand, Sandbox, enter, seccomp};
+use crate::sandbox::{Confinement, Demand, Network, Sandbox, enter, seccomp};
 use crate::sys;
 use crate::wire::Request;
 
@@ -43,14 +44,19 @@ struct Keeper {
     filters: seccomp::Filters,
     /// Whether namespaces can be furnished, once that has been tried.
     encloses: Option<bool>,
+    /// Those that commands share.
+    networks: Networks,
 }
 
 /// What is to be done when a warden is gone.
+#[derive(Default)]
 struct Afterwards {
     /// Taken away.
     placeholders: Vec<Placeholder>,
     /// Closed after that, by which the runtime knows.
     _control: Option<OwnedFd>,
+    /// The network it was in, if that was one that commands share.
+    network: Option<String>,
 }
 
 impl Keeper {
@@ -75,6 +81,7 @@ impl Keeper {
             made: Made::default(),
             filters: seccomp::Filters::default(),
             encloses: None,
+            networks: Networks::default(),
         };
         keeper.make_spare();
         Ok(keeper)
@@ -103,13 +110,16 @@ impl Keeper {
         match receive(&self.socket, &mut message, &mut files) {
             Ok(Some(count)) => self.start(message.get(..count).unwrap_or_default(), files),
             Ok(None) => return false,
-            Err(error) => return error.kind() == std::io::ErrorKind::Interrupted,
+            Err(error) => return error == rustix::io::Errno::INTR,
         }
         true
     }
 
     /// Starts the command that was asked for; whoever asked is told if that fails.
     fn start(&mut self, message: &[u8], files: Vec<OwnedFd>) {
+        if let [reply] = files.as_slice() {
+            return self.lend_sockets(message, reply);
+        }
         let Some((files, long)) = Files::with_request(files) else { return };
         let request = watch::read(message, long);
         if let Err(failure) = request.and_then(|request| self.make_warden(&request, &files)) {
@@ -117,34 +127,84 @@ impl Keeper {
         }
     }
 
+    /// Gives sockets in a network to whoever asks; none if there is no such network.
+    fn lend_sockets(&self, name: &[u8], reply: &OwnedFd) {
+        let sockets = std::str::from_utf8(name).map(|name| self.networks.sockets(name));
+        let sockets = sockets.unwrap_or_default();
+        let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
+        hand(reply, &[1], &borrowed);
+    }
+
     /// Makes a warden that waits for a command. Without one, requests wait until there is one.
     fn make_spare(&mut self) {
         if let Ok(pid) = self.spare.make() {
-            self.wardens.insert(pid, Afterwards { placeholders: Vec::new(), _control: None });
+            self.wardens.insert(pid, Afterwards::default());
         }
     }
 
     fn make_warden(&mut self, request: &Request, files: &Files) -> Result<(), Failure> {
-        let mut placeholders = Vec::new();
+        let mut afterwards = Afterwards::default();
         let mut wanted = Vec::new();
         if let Sandbox::Confined(confinement) = &request.sandbox {
             self.filters.prepare(confinement);
             if confinement.demand == Demand::Everything || self.can_enclose() {
                 wanted.extend(enter::namespaces(confinement));
+                afterwards.network = self.shared_network(confinement);
             }
-            placeholders = placeholder::put(confinement, &mut self.made)?;
+            afterwards.placeholders = placeholder::put(confinement, &mut self.made)?;
         }
-        let (side, entry) = fork(&wanted);
-        match side.doing(|| "make a process".into())? {
-            sys::Side::Parent(pid) => {
-                let control = match placeholders.as_slice() {
-                    [] => None,
-                    _ => files.control.try_clone().ok(),
-                };
-                let afterwards = Afterwards { placeholders, _control: control };
+        if !afterwards.placeholders.is_empty() {
+            afterwards._control = files.control.try_clone().ok();
+        }
+        let made = match &afterwards.network {
+            Some(network) => self.fork_into(network, request, files),
+            None => self.fork(&wanted, request, files),
+        };
+        match made {
+            Ok(pid) => {
                 self.wardens.insert(pid.as_raw_nonzero().get(), afterwards);
                 Ok(())
             }
+            Err(failure) => {
+                self.clean_up(afterwards);
+                Err(failure)
+            }
+        }
+    }
+
+    /// The name of the network that the command is to share. Where none can be made, the command has
+    /// one of its own, or finds out itself why it has none.
+    fn shared_network(&mut self, confinement: &Confinement) -> Option<String> {
+        let name = confinement.peers.as_ref().filter(|_| confinement.network == Network::Off)?;
+        let used = |name: &str| {
+            self.wardens.values().any(|warden| warden.network.as_deref() == Some(name))
+        };
+        self.networks.get(name, used).ok().map(|_| name.clone())
+    }
+
+    /// Makes a warden in a network that others are in.
+    fn fork_into(
+        &mut self,
+        network: &str,
+        request: &Request,
+        files: &Files,
+    ) -> Result<Pid, Failure> {
+        let entry = Entry { flags: enter::APART, network: Whose::Shared, ..Entry::here() };
+        let held = self.networks.get(network, |_| true)?;
+        let filters = &self.filters;
+        held.fork(enter::APART, &|| watch::be_warden(request, files, filters, &entry))
+    }
+
+    /// Makes a warden in the first of the `wanted` sets of namespaces that the kernel gives.
+    fn fork(
+        &self,
+        wanted: &[libc::c_int],
+        request: &Request,
+        files: &Files,
+    ) -> Result<Pid, Failure> {
+        let (side, entry) = fork(wanted);
+        match side.doing(|| "make a process".into())? {
+            sys::Side::Parent(pid) => Ok(pid),
             sys::Side::Child => watch::be_warden(request, files, &self.filters, &entry),
         }
     }
@@ -185,12 +245,16 @@ impl Keeper {
             };
             orphans |= reaped.status != 0;
             self.spare.ended(reaped.pid);
-            for placeholder in afterwards.placeholders {
-                placeholder.take_away(&mut self.made);
-            }
+            self.clean_up(afterwards);
         }
         if orphans {
             self.end_orphans();
+        }
+    }
+
+    fn clean_up(&mut self, afterwards: Afterwards) {
+        for placeholder in afterwards.placeholders {
+            placeholder.take_away(&mut self.made);
         }
     }
 
@@ -221,12 +285,7 @@ impl Keeper {
 
 /// Makes a process in the first of the `wanted` sets of namespaces that the kernel gives, else in ours.
 fn fork(wanted: &[libc::c_int]) -> (std::io::Result<sys::Side>, Entry) {
-    let mut entry = Entry {
-        user: rustix::process::geteuid().as_raw(),
-        group: rustix::process::getegid().as_raw(),
-        flags: 0,
-        refused: None,
-    };
+    let mut entry = Entry::here();
     for flags in wanted {
         entry.flags = *flags;
         match sys::fork(*flags) {

@@ -6,16 +6,21 @@
 //! sandbox the warden is the first process of its namespaces.
 
 mod child;
+mod door;
 mod keep;
+mod network;
 mod spare;
 mod tree;
 mod watch;
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
 
 use crate::wire::News;
 
@@ -43,11 +48,11 @@ const MOST_FILES: usize = 5;
 pub(crate) const MESSAGE: usize = 32 * 1024;
 
 /// Receives one message and the files beside it. `None` when the other end is gone.
-fn receive(
+pub(crate) fn receive(
     socket: impl AsFd,
     buffer: &mut [u8],
     files: &mut Vec<OwnedFd>,
-) -> io::Result<Option<usize>> {
+) -> rustix::io::Result<Option<usize>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [io::IoSliceMut::new(buffer)];
@@ -63,8 +68,18 @@ fn receive(
 
 /// Tells the runtime something. If it is gone, nobody needs to know.
 fn tell(control: impl AsFd, news: &News) {
-    let flags = rustix::net::SendFlags::NOSIGNAL;
-    let _gone = rustix::net::send(control, &news.encode(), flags);
+    hand(control, &news.encode(), &[]);
+}
+
+/// Gives the runtime a message with open files beside it. If it is gone, nobody needs them.
+fn hand(to: impl AsFd, message: &[u8], files: &[BorrowedFd<'_>]) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(files));
+    }
+    let slices = [io::IoSlice::new(message)];
+    let _gone = sendmsg(to, &slices, &mut control, SendFlags::NOSIGNAL);
 }
 
 /// A failure with what was being done, to be told to whoever asked for the command.

@@ -8,7 +8,7 @@ use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 use super::watch::{self, Files};
 use super::{MESSAGE, receive, tell};
-use crate::sandbox::enter::Entry;
+use crate::sandbox::enter::{Entry, Whose};
 use crate::sandbox::seccomp::Filters;
 use crate::sys::{self, Side};
 
@@ -79,14 +79,14 @@ impl Spare {
         let count = loop {
             match receive(&self.requests, &mut message, &mut files) {
                 Ok(count) => break count.unwrap_or(0),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return,
             }
         };
         let Some((files, long)) = Files::with_request(files) else { return };
         let _alone = set_parent_process_death_signal(None);
         let _told = rustix::io::write(&self.taken, &1_u64.to_ne_bytes());
-        let entry = Entry { user: 0, group: 0, flags: 0, refused: None };
+        let entry = Entry { user: 0, group: 0, flags: 0, network: Whose::Own, refused: None };
         match watch::read(message.get(..count).unwrap_or_default(), long) {
             Ok(request) => watch::be_warden(&request, &files, &Filters::default(), &entry),
             Err(failure) => tell(&files.control, &failure.news()),

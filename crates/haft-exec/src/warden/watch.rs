@@ -1,15 +1,16 @@
 //! The warden of one command: starts it, tells how it goes, ends it, and then itself.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Doing, Failure, child, receive, tell, tree};
+use super::door::Door;
+use super::{Doing, Failure, child, hand, receive, tell, tree};
 use crate::sandbox::enter::Entry;
-use crate::sandbox::layers::Layers;
+use crate::sandbox::layers::{Layer, Layers};
 use crate::sandbox::{Sandbox, enter, seccomp};
 use crate::sys::{self, Reaped};
 use crate::wire::{News, Order, Request};
@@ -105,14 +106,21 @@ impl Warden {
         }
         let reach =
             if rustix::process::getpid().is_init() { Reach::Namespace } else { Reach::Walk };
-        let shell = child::start(request, files, filters, &mut layers)?;
+        let door = match &request.proxy {
+            Some(word) if layers.has(Layer::Network) => Some(Door::open(word)?),
+            _ => None,
+        };
+        let shell = child::start(request, files, filters, &mut layers, door.as_ref())?;
         // The command holds its own; were they open here, its output would never end.
         child::release_output(files).doing(|| "let go of the output".into())?;
         // Most commands are short. The runtime that hears of the beginning and the end at once is woken
         // once, and does not take the processor from what it waits for.
         let mut waiting = [PollFd::new(&signals, PollFlags::IN)];
         let _interrupted = poll(&mut waiting, Some(&tree::timespec(SHORT)));
-        tell(&files.control, &News::Started { pid: shell.unsigned_abs(), layers });
+        let started = News::Started { pid: shell.unsigned_abs(), layers };
+        // Only the proxy may keep the door open.
+        let door = door.as_ref().map(Door::socket);
+        hand(&files.control, &started.encode(), door.as_slice());
         Ok(Self { signals, shell, output, reach, deadline: None, shell_ended: false })
     }
 
@@ -139,7 +147,7 @@ impl Warden {
         let order = match receive(control, &mut buffer, &mut Vec::new()) {
             Ok(Some(count)) => buffer.get(..count).and_then(Order::decode),
             Ok(None) => return self.kill(control),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return true,
+            Err(rustix::io::Errno::INTR) => return true,
             Err(_) => return self.kill(control),
         };
         match order {

@@ -31,6 +31,7 @@ fn confinement() -> impl Strategy<Value = Confinement> {
             hidden,
             scratch,
             network: if a { Network::Full } else { Network::Off },
+            peers: b.then(|| "a session".to_owned()),
             unix_sockets: if b { UnixSockets::Allowed } else { UnixSockets::Refused },
             demand: if c { Demand::WhatThereIs } else { Demand::Everything },
             ..Confinement::workspace(writable)
@@ -51,6 +52,7 @@ fn request() -> impl Strategy<Value = Request> {
             terminal: terminal.map(|(columns, rows)| Size { columns, rows }),
             limits: Limits { cpu_seconds: a, file_bytes: b, memory_bytes: c, processes: d },
             sandbox,
+            proxy: a.map(|word| word.to_string()),
         })
 }
 

@@ -13,7 +13,9 @@
 mod commands;
 mod ending;
 mod escape;
+mod network;
 mod prompts;
+mod proxy;
 mod rooms;
 mod sandbox;
 mod world;

@@ -23,6 +23,9 @@ async fn a_room_of_its_own() {
         Some(("calls", _)) => make_many_calls().await,
         Some(("flood", bytes)) => be_flooded(bytes.parse().unwrap()).await,
         Some(("degraded", folder)) => be_without_namespaces(Path::new(folder)).await,
+        Some(("serve", name)) => crate::network::serve_inside(name),
+        Some(("network", work)) => crate::network::hold_a_network(Path::new(work)).await,
+        Some(("networks", _)) => crate::network::use_many_networks().await,
         Some((part, _)) => panic!("no part {part}"),
         None => {}
     }
@@ -155,9 +158,11 @@ async fn mixed(keeper: &Keeper, count: usize) {
             8 => command.terminal = Some(haft_exec::Size { columns: 80, rows: 24 }),
             9 => {
                 command.cwd = work.path().into();
+                command.hosts = Some(std::sync::Arc::new(crate::proxy::Allowed::default()));
                 let confinement = haft_exec::Confinement::workspace([work.path().into()]);
                 command.sandbox = haft_exec::Sandbox::Confined(haft_exec::Confinement {
                     demand: haft_exec::sandbox::Demand::WhatThereIs,
+                    peers: Some("calls".to_owned()),
                     ..confinement
                 });
             }

@@ -9,6 +9,7 @@ use super::policy::RuleRef;
 use crate::bound;
 use crate::ids::{AskId, CallId, SessionId};
 use crate::output::Metadata;
+use crate::repetition;
 use crate::visible::plain;
 
 /// What a tool asks before its first side effect.
@@ -72,6 +73,42 @@ pub struct PendingAsk {
     /// The rule that says *ask*, for the first of the effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
+    /// Why it is more than plain work in the workspace; none if it is just that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Escalation>,
+}
+
+/// Why an ask is about more than plain work in the workspace: what a host that let the call itself
+/// through has not thereby agreed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Escalation {
+    /// Something that only a rule which names it can open.
+    Protected,
+    /// Something outside the workspace.
+    Outside,
+    /// A file that is not read without asking, such as a key.
+    Secret,
+    /// A command that would reach further than its sandbox lets it.
+    Sandbox,
+    /// The same call again and again.
+    Repetition,
+}
+
+impl Escalation {
+    /// The gravest reason among the effects that are asked for, each with the rule that says *ask*.
+    /// `runs` says whether the whole call would run a command.
+    pub(super) fn of(undecided: &[(Effect, Option<RuleRef>)], runs: bool) -> Option<Self> {
+        let reason = |(effect, rule): &(Effect, Option<RuleRef>)| match effect.kind {
+            _ if rule.as_ref().is_some_and(|rule| rule.protected) => Some(Self::Protected),
+            EffectKind::External => Some(Self::Outside),
+            EffectKind::Read => Some(Self::Secret),
+            EffectKind::Connect if runs => Some(Self::Sandbox),
+            EffectKind::Use if effect.key == repetition::KEY => Some(Self::Repetition),
+            _ => None,
+        };
+        undecided.iter().filter_map(reason).min_by_key(|reason| *reason as u8)
+    }
 }
 
 /// The user's answer.
@@ -191,6 +228,55 @@ impl Denial {
             format!("--allow-edits, or {rule}")
         } else {
             rule
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::policy::Action;
+    use super::*;
+
+    fn rule(protected: bool) -> Option<RuleRef> {
+        Some(RuleRef {
+            key: "edit".into(),
+            pattern: "*".into(),
+            action: Action::Ask,
+            source: "built-in".into(),
+            reason: None,
+            protected,
+        })
+    }
+
+    fn on(kind: EffectKind) -> Effect {
+        Effect::on_path(kind, Path::new("/w/a"), Path::new("/w"))
+    }
+
+    #[test]
+    fn plain_work_in_the_workspace_is_no_escalation() {
+        for effect in [on(EffectKind::Write), on(EffectKind::Delete), Effect::run("make")] {
+            assert_eq!(Escalation::of(&[(effect, rule(false))], true), None);
+        }
+        let connect = Effect::connect("https://example.org");
+        assert_eq!(Escalation::of(&[(connect, None)], false), None, "that is the whole call");
+    }
+
+    #[test]
+    fn what_reaches_further_is_one_and_the_gravest_is_named() {
+        let connect = || (Effect::connect("https://example.org"), None);
+        let again = || (Effect::using("doom_loop", "read"), None);
+        let outside = || (on(EffectKind::External), None);
+        let cases = [
+            (vec![connect()], Escalation::Sandbox),
+            (vec![again()], Escalation::Repetition),
+            (vec![(on(EffectKind::Read), None)], Escalation::Secret),
+            (vec![again(), connect(), outside()], Escalation::Outside),
+            (vec![outside(), (on(EffectKind::Write), rule(true))], Escalation::Protected),
+        ];
+        for (undecided, gravest) in cases {
+            assert_eq!(Escalation::of(&undecided, true), Some(gravest), "{undecided:?}");
         }
     }
 }

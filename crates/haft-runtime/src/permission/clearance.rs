@@ -1,14 +1,14 @@
 //! What a call may touch without asking again, once it was allowed to go through a folder.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 
 use super::effect::{Effect, EffectKind};
 use super::gate::granted;
 use super::pattern::Pattern;
-use super::policy::{Action, Policy, RuleRef};
+use super::policy::{Action, Decision, Policy, RuleRef};
 use crate::store::Grant;
 
 /// Decides about many effects from any thread, without asking anybody.
@@ -22,7 +22,8 @@ pub struct Clearance {
     grants: Vec<Grant>,
     /// What asked about the whole, by permission; none where no rule speaks of it.
     answered: Vec<(String, Option<RuleRef>)>,
-    telling: Option<Telling>,
+    /// Made when a path is first asked about.
+    telling: OnceLock<Option<Telling>>,
 }
 
 /// What every rule and grant has in common with the paths that it matches, unless it matches all: a
@@ -43,15 +44,14 @@ impl Clearance {
             (decision.action == Action::Ask).then(|| (effect.key.to_string(), decision.rule))
         };
         let answered = allowed.iter().filter_map(asking).collect();
-        let mut clearance = Self { policy, grants, answered, telling: None };
-        clearance.telling = clearance.telling();
-        clearance
+        Self { policy, grants, answered, telling: OnceLock::new() }
     }
 
     /// As [`Clearance::covers`] of something done to a file; `path` is canonical.
     #[must_use]
     pub fn covers_path(&self, kind: EffectKind, path: &Path, root: &Path) -> bool {
-        let at_a_glance = self.telling.as_ref().filter(|telling| {
+        let telling = self.telling.get_or_init(|| self.telling());
+        let at_a_glance = telling.as_ref().filter(|telling| {
             // A path that is no text is compared as another text.
             KINDS.contains(&kind) && path.to_str().is_some_and(|path| !telling.texts.is_match(path))
         });
@@ -74,6 +74,21 @@ impl Clearance {
         let is_answered = |(key, rule): &(String, _)| *key == *effect.key && *rule == decision.rule;
         self.answered.iter().any(is_answered)
             || granted(&self.policy, &self.grants, effect).is_some()
+    }
+
+    /// What the rules alone say of `effect`, and which of them.
+    #[must_use]
+    pub fn decide(&self, effect: &Effect) -> Decision {
+        self.policy.decide(effect)
+    }
+
+    /// Whether a rule or a grant allows anything of the permission `key`, as far as can be told
+    /// without an effect.
+    #[must_use]
+    pub fn may_cover(&self, key: &str) -> bool {
+        let mut rules = self.policy.layers().iter().flat_map(|layer| &layer.rules);
+        rules.any(|rule| rule.is_for(key) && rule.action() == Action::Allow)
+            || self.grants.iter().any(|grant| grant.key == key)
     }
 
     /// None where some pattern matches neither all nor a text of its own, such as `???`.
@@ -172,6 +187,16 @@ mod tests {
                 assert_eq!(quick, slow, "{path} by {rules:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_may_be_covered_is_known_without_an_effect() {
+        let rules = [("*", Action::Ask), ("a", Action::Allow), ("b", Action::Deny)];
+        let clearance = Clearance::new(policy(&rules), Vec::new(), &[]);
+        assert!(clearance.may_cover("read") && !clearance.may_cover("webfetch"));
+        assert!(!Clearance::new(policy(&rules[..1]), Vec::new(), &[]).may_cover("read"));
+        let decided = clearance.decide(&read("b"));
+        assert_eq!((decided.action, decided.rule.unwrap().pattern.as_str()), (Action::Deny, "b"));
     }
 
     #[test]

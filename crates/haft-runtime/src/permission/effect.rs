@@ -70,7 +70,7 @@ pub enum Weight {
     /// All: a rule has to allow it.
     #[default]
     Full,
-    /// Only those that deny it: what it does is among the other effects already.
+    /// Only those that deny it or ask about just this: what it does is among the other effects already.
     Mentioned,
 }
 
@@ -140,7 +140,7 @@ impl Effect {
         self
     }
 
-    /// Lets only rules count that deny it.
+    /// Lets only rules count that deny it, or ask about just this.
     #[must_use]
     pub fn mentioned(mut self) -> Self {
         self.weight = Weight::Mentioned;

@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
+use super::ask::{Ask, Closed, Denial, DeniedBy, Escalation, PendingAsk, Reply, Suggestion};
 use super::clearance::Clearance;
-use super::effect::Effect;
+use super::effect::{Effect, EffectKind};
 use super::explain::Explanation;
 use super::policy::{Action, Policy, RuleRef};
 use crate::context::Context;
@@ -49,6 +49,8 @@ impl Gate {
     ) -> Result<(), ToolError> {
         let undecided = self.undecided(policy, &ask.effects).await?;
         let Some((_, rule)) = undecided.first().cloned() else { return Ok(()) };
+        let runs = ask.effects.iter().any(|effect| effect.kind == EffectKind::Run);
+        let escalation = Escalation::of(&undecided, runs);
         ask.effects = undecided.into_iter().map(|(effect, _)| effect).collect();
         // No grant is offered for what needs none, or for what none would cover.
         ask.always.retain(|Suggestion { key, pattern }| {
@@ -61,6 +63,7 @@ impl Gate {
             tool: cx.life.tool(),
             ask,
             rule,
+            escalation,
         };
         self.wait(cx, Arc::clone(policy), pending).await
     }

@@ -13,7 +13,7 @@ mod policy;
 mod rule;
 pub mod rules_file;
 
-pub use ask::{Ask, Closed, Denial, DeniedBy, PendingAsk, Reply, Suggestion};
+pub use ask::{Ask, Closed, Denial, DeniedBy, Escalation, PendingAsk, Reply, Suggestion};
 pub use check::{Finding, FindingKind, check};
 pub use clearance::Clearance;
 pub use effect::{Effect, EffectKind, Weight};

@@ -72,9 +72,10 @@ impl fmt::Display for RuleRef {
 /// that is the answer; otherwise it is the word of the most specific layer that has one; otherwise
 /// *ask*. Two things turn *allow* into *ask*: an effect that touches something [`Protected`], which
 /// the rule has to name, and one that is unproven, for which only `*` speaks, and only where no rule
-/// denies anything of the permission: what cannot be worked out might be just what is denied. An
-/// effect of which only the beginning is certain asks where a rule denies something that begins like
-/// that. One that is only [mentioned](super::Weight::Mentioned) needs no rule to allow it.
+/// denies anything of the permission, nor asks about a part of it that the `*` leaves to it: what
+/// cannot be worked out might be just that. An effect of which only the beginning is certain asks
+/// where such a rule is about something that begins like that. One that is only [mentioned](super::Weight::Mentioned) needs no rule to allow it: only a deny counts,
+/// and an ask that is about something narrower than all.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     layers: Vec<Layer>,
@@ -206,7 +207,7 @@ impl Policy {
         let mut lost: Vec<_> = lost_to_word.collect();
         let Some((objection, why)) = self.objection(&words, word, effect) else {
             let action = word.map_or(Action::Ask, Rule::action);
-            if effect.weight == Weight::Mentioned && action != Action::Deny {
+            if effect.weight == Weight::Mentioned && !word.is_some_and(means_it) {
                 lost.extend(word.map(|word| Lost::new(word, TO_MENTION)));
                 return Decision { action: Action::Allow, rule: None, lost };
             }
@@ -239,15 +240,31 @@ impl Policy {
         if let Some(closed) = closed {
             return Some((closed, TO_PROTECTION));
         }
-        if let Some(deny) = self.perhaps_denied(effect) {
-            return Some((perhaps(deny, effect), TO_PERHAPS));
+        if let Some(rule) =
+            self.perhaps_denied(effect).or_else(|| self.perhaps_asked(allow?, effect))
+        {
+            return Some((perhaps(rule, effect), TO_PERHAPS));
         }
         let (allow, why) = (allow?, effect.unproven.as_deref()?);
-        let allows_all = allows().any(|rule| rule.pattern().is_everything());
-        if allows_all && !self.denies_part_of(&effect.key) {
+        let all = allows().rfind(|rule| rule.pattern().is_everything());
+        let is_all = |all: &Rule| self.asks_after(all, &effect.key).next().is_none();
+        if all.is_some_and(|all| is_all(all)) && !self.denies_part_of(&effect.key) {
             return None;
         }
         Some((unproven(allow, effect, why), TO_DOUBT))
+    }
+
+    /// The rules that ask about a part of `key` where `allow` alone would allow it: those after it.
+    fn asks_after<'a>(&'a self, allow: &'a Rule, key: &'a str) -> impl Iterator<Item = &'a Rule> {
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        let later = rules.skip_while(move |rule| !std::ptr::eq(*rule, allow));
+        later.filter(move |rule| rule.action() == Action::Ask && rule.is_for(key))
+    }
+
+    /// The rule that asks about something which begins as `effect` does, where the rest is not certain.
+    fn perhaps_asked<'a>(&'a self, allow: &'a Rule, effect: &'a Effect) -> Option<&'a Rule> {
+        let certain = effect.certain.as_deref()?;
+        self.asks_after(allow, &effect.key).find(|rule| may_mean(rule, certain))
     }
 
     /// Whether any rule denies anything of `key`.
@@ -262,11 +279,7 @@ impl Policy {
         let rules = self.layers.iter().flat_map(|layer| &layer.rules);
         let mut denies =
             rules.filter(|rule| rule.action() == Action::Deny && rule.is_for(&effect.key));
-        let may_mean = |pattern: &Pattern| {
-            let prefix = pattern.literal_prefix();
-            prefix.starts_with(certain) || certain.starts_with(prefix)
-        };
-        let own = denies.find(|rule| rule.patterns().any(may_mean));
+        let own = denies.find(|rule| may_mean(rule, certain));
         own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.perhaps_denied(effect)))
     }
 
@@ -281,9 +294,10 @@ impl Policy {
 const TO_DENY: &str = "a deny in another layer is final";
 const TO_SPECIFIC: &str = "a more specific layer decides";
 const TO_PROTECTION: &str = "what it covers here is protected, and it does not allow that by name";
-const TO_DOUBT: &str = "the effect is unproven: only `*` allows that, where nothing is denied";
-const TO_MENTION: &str = "the effect is only mentioned: only a deny counts";
-const TO_PERHAPS: &str = "not all of the effect is known, and the rest may be what a rule denies";
+const TO_DOUBT: &str = "the effect is unproven: only `*` allows that, where no rule is stricter";
+const TO_MENTION: &str = "the effect is only mentioned: only a deny or a narrower ask counts";
+const TO_PERHAPS: &str =
+    "not all of the effect is known, and the rest may be what a stricter rule means";
 const TO_PARENT: &str = "the parent's rules are stricter";
 const TO_OWN: &str = "the agent's own rules are no laxer than its parent's";
 
@@ -326,11 +340,28 @@ fn unproven(allow: &Rule, effect: &Effect, why: &str) -> RuleRef {
     }
 }
 
-/// What is shown for a deny that may mean what is not known of an effect.
-fn perhaps(deny: &Rule, effect: &Effect) -> RuleRef {
+/// Whether a rule stands against an effect that is only mentioned.
+fn means_it(rule: &Rule) -> bool {
+    match rule.action() {
+        Action::Allow => false,
+        Action::Ask => !rule.pattern().is_everything(),
+        Action::Deny => true,
+    }
+}
+
+/// Whether a rule may mean something that begins with `certain`.
+fn may_mean(rule: &Rule, certain: &str) -> bool {
+    rule.patterns().any(|pattern| {
+        let prefix = pattern.literal_prefix();
+        prefix.starts_with(certain) || certain.starts_with(prefix)
+    })
+}
+
+/// What is shown for a rule that may mean what is not known of an effect.
+fn perhaps(rule: &Rule, effect: &Effect) -> RuleRef {
     let certain = effect.certain.as_deref().unwrap_or_default();
     let why =
-        format!("only `{certain}` of it is certain, and the rule {} may mean it", deny.to_ref());
+        format!("only `{certain}` of it is certain, and the rule {} may mean it", rule.to_ref());
     RuleRef {
         key: effect.key.clone().into_owned(),
         pattern: "*".to_owned(),

@@ -20,7 +20,7 @@ pub(super) fn adopt(value: Value) -> Result<Value, String> {
         return Err("the schema is not a JSON object".to_owned());
     }
     let mut schema = value.clone();
-    let mut inliner = Inliner { root: &value, open: Vec::new(), room: MAX_BYTES };
+    let mut inliner = Inliner { root: &value, open: vec![String::new()], room: MAX_BYTES };
     inliner.schema(&mut schema, 0)?;
     walk::every(&mut schema, &mut modernise);
     fits(walk::size(&schema))?;
@@ -40,7 +40,7 @@ fn fits(bytes: usize) -> Result<(), String> {
 
 struct Inliner<'a> {
     root: &'a Value,
-    /// The references being followed right now; meeting one of them again is a recursion.
+    /// What is being gone through right now; meeting a reference to it is a recursion.
     open: Vec<String>,
     /// How many bytes of copies may still be made.
     room: usize,
@@ -81,12 +81,12 @@ impl Inliner<'_> {
         };
         let pointer = percent_decoded(pointer);
         let shown = short(name);
-        if pointer.is_empty() || self.open.contains(&pointer) {
-            return Err(format!("the schema refers to itself through `{shown}`"));
-        }
         let Some(target) = self.root.pointer(&pointer) else {
             return Err(format!("the schema refers to `{shown}`, which it does not contain"));
         };
+        if self.open.contains(&pointer) {
+            return Ok(outline(target));
+        }
         self.room = self.room.checked_sub(walk::size(target) + name.len()).ok_or_else(|| {
             format!("the schema is larger than {} KiB once `$ref`s are followed", MAX_BYTES / 1024)
         })?;
@@ -96,6 +96,12 @@ impl Inliner<'_> {
         self.open.pop();
         Ok(target)
     }
+}
+
+/// What is said of a schema inside itself: its type, and no more. Whoever wrote it checks the rest.
+fn outline(schema: &Value) -> Value {
+    let said = |key: &str| Some((key.to_owned(), schema.get(key)?.clone()));
+    Value::Object(["type", "description"].into_iter().filter_map(said).collect())
 }
 
 /// Puts what a reference led to in the reference's place, beside what stood next to it.

@@ -126,6 +126,7 @@ pub(crate) struct Marks {
     pub(crate) asks: bool,
     pub(crate) first: bool,
     pub(crate) wordy: bool,
+    pub(crate) told: bool,
 }
 
 const TEXT: &str = include_str!("programs.txt");
@@ -214,6 +215,7 @@ fn read_program(
             "asks" => program.marks.asks = true,
             "first" => program.marks.first = true,
             "wordy" => program.marks.wordy = true,
+            "told" => program.marks.told = true,
             _ => match mark.strip_prefix("words=").and_then(|count| count.parse().ok()) {
                 Some(count) => program.words = count,
                 None => strange.push(mark),

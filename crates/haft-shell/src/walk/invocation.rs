@@ -2,10 +2,11 @@
 
 use super::Walk;
 use super::place::Touch;
+use super::scripts::{Start, is_shell};
 use super::simple::Lookup;
 use super::state::below;
 use super::value::{Atom, Field};
-use crate::effect::{Action, Certainty, Extent, Settlement, Standing};
+use crate::effect::{Action, Certainty, Changes, Extent, Settlement, Standing};
 use crate::programs::options::Line;
 use crate::programs::{Act, Program};
 use crate::syntax::Span;
@@ -62,13 +63,13 @@ const SCRIPTS: [&str; 22] = [
     "unit",
 ];
 
-/// What shells that are not bash read in another way.
-const BASH_ONLY: [&str; 6] = ["$'", "$\"", "&>", "<<<", "((", "[["];
-
 impl Walk<'_> {
     /// Everything that a command line of a known program does.
     pub(super) fn invoked(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
         self.doubts(line, name, span);
+        if !program.marks.told {
+            self.found.changes = Changes::Open;
+        }
         let doubtful = matches!(program.operands.first(), Some((Act::Doubt, _)));
         if doubtful && line.options.is_empty() && line.operands.is_empty() {
             self.act(name, Act::Doubt, &Field::default(), span);
@@ -135,7 +136,12 @@ impl Walk<'_> {
                 self.touch(Touch::Read, value, Extent::Below, certain, span);
                 self.touch(Touch::Delete, value, Extent::Below, certain, span);
             }
-            Act::Script => self.script_file(value, span),
+            Act::Script => {
+                self.script_file(value, span);
+                if is_shell(name) {
+                    self.content(value, Start::Given, span);
+                }
+            }
             Act::Code => self.doubt(format!("`{name}` runs code that is not worked out"), span),
             Act::Module => self.module(value, span),
             Act::Name => self.project_script(value, span),
@@ -273,37 +279,6 @@ impl Walk<'_> {
         }
         for folder in elsewhere {
             self.doubt_until(reason, span, Settlement::SameRepository(folder));
-        }
-    }
-
-    /// Runs a script in a new shell. Other shells read some things in other ways than bash.
-    fn shell(&mut self, shell: &str, script: &Field, span: Span) {
-        let plain = matches!(shell, "sh" | "dash" | "ash");
-        if !plain && !matches!(shell, "bash" | "rbash") {
-            self.doubt(format!("a script for `{shell}` is not worked out"), span);
-        }
-        match script.literal() {
-            Some(text) => {
-                if plain && BASH_ONLY.iter().any(|form| text.contains(form)) {
-                    self.doubt(
-                        format!("`{shell}` may read the script in another way than bash"),
-                        span,
-                    );
-                }
-                let text = text.to_owned();
-                self.apart(|walk| {
-                    walk.state.functions.clear();
-                    // Variables may have been handed over, or not.
-                    for (name, value) in &mut walk.state.variables {
-                        if name != "HOME" {
-                            *value = Field::unknown(&format!("${name}"));
-                        }
-                    }
-                    walk.state.own_separators = false;
-                    walk.inner_script(&text, span);
-                });
-            }
-            None => self.doubt("a shell runs text that is not known", span),
         }
     }
 

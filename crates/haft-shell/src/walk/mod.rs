@@ -11,12 +11,13 @@ mod invocation;
 mod languages;
 mod place;
 mod program;
+mod scripts;
 mod simple;
 mod state;
 pub(crate) mod value;
 mod variables;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use self::state::State;
 use self::value::Field;
@@ -53,6 +54,8 @@ struct Walk<'s> {
     /// The functions that are being called.
     calls: Vec<String>,
     depth: usize,
+    /// The files that were looked into.
+    scripts_read: BTreeSet<std::path::PathBuf>,
 }
 
 /// The text that spans point into.
@@ -92,12 +95,14 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         failed: None,
         calls: Vec::new(),
         depth: 0,
+        scripts_read: BTreeSet::new(),
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());
     } else if script.contains('\0') {
         walk.doubt("it holds a zero byte", Span::default());
     } else {
+        walk.check_shell(setting.shell, script, Span { start: 0, end: EXCERPT });
         walk.script(script);
     }
     walk.finish()

@@ -2,10 +2,14 @@
 
 use super::Walk;
 use super::place::{Touch, is_stream};
+use super::scripts::Start;
 use super::value::Field;
-use crate::effect::{Action, Certainty, Extent, Standing};
+use crate::effect::{Action, Certainty, Changes, Extent, Standing};
 use crate::programs::{self, Act, Program, options};
 use crate::syntax::Span;
+
+/// Where the programs of the table are.
+const SYSTEM: [&str; 2] = ["/usr/bin/", "/bin/"];
 
 /// How many words of an unknown program may each be the name of another one.
 const MOST_TAILS: usize = 6;
@@ -17,6 +21,11 @@ impl Walk<'_> {
         let bare = name.rsplit('/').next().unwrap_or(name);
         if bare != name {
             self.note_alias(bare, fields, span);
+        }
+        // A program of the same name in another folder is another program.
+        if bare != name && !SYSTEM.iter().any(|folder| name.starts_with(folder)) {
+            self.found.changes = Changes::Open;
+            self.content(&Field::text(name), Start::Executed, span);
         }
         match programs::find(bare) {
             Some(program) => self.known_program(bare, program, fields, span),
@@ -119,6 +128,7 @@ impl Walk<'_> {
 
     /// Of a program that is not in the table, only what looks like a path or an address is seen.
     fn unknown_program(&mut self, fields: &[Field], span: Span) {
+        self.found.changes = Changes::Open;
         // It may run what follows its name, so rules that deny that count.
         for at in 1..fields.len().min(MOST_TAILS) {
             let tail = fields.get(at..).unwrap_or_default();
@@ -172,23 +182,6 @@ impl Walk<'_> {
         let host = host.rsplit('@').next().unwrap_or(host);
         if !host.is_empty() {
             self.note(Action::Connect(host.to_owned()), Certainty::Certain, span);
-        }
-    }
-
-    /// A file whose commands are run: it is a program of its own.
-    pub(super) fn script_file(&mut self, file: &Field, span: Span) {
-        match file.literal() {
-            Some(path) if path == "-" || is_stream(path) || path.starts_with("/dev/") => {
-                self.doubt("commands are run that come from another command", span);
-            }
-            Some(path) => {
-                let shown = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
-                self.note_run(&[Field::text(&shown)], Standing::Asked, span);
-                let bare = path.rsplit('/').next().unwrap_or(path);
-                self.note_run(&[Field::text(bare)], Standing::Mentioned, span);
-                self.read(file, span);
-            }
-            None => self.doubt("the commands of a file are run, and which file is not known", span),
         }
     }
 }

@@ -16,8 +16,7 @@ pub(crate) enum Answer {
 }
 
 pub(crate) fn analysed(script: &str) -> Analysis {
-    let setting =
-        Setting { cwd: Path::new(ROOT), home: Some(Path::new("/home/user")), variables: &[] };
+    let setting = Setting { home: Some(Path::new("/home/user")), ..Setting::new(Path::new(ROOT)) };
     analyse(script, &setting)
 }
 

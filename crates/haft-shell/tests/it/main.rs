@@ -9,7 +9,6 @@
     reason = "a test stops at what it did not expect, and says what it counted"
 )]
 
-mod bash;
 mod corpus;
 mod findings;
 mod gate;

@@ -21,7 +21,7 @@ fn a_later_format_is_refused() {
     let (dir, store) = store();
     drop(store);
     behind(dir.path()).pragma_update(None, "user_version", 999).unwrap();
-    let StoreError::Newer { path, found: 999, known: 1 } = refused(dir.path()) else { panic!() };
+    let StoreError::Newer { path, found: 999, known: 2 } = refused(dir.path()) else { panic!() };
     assert_eq!(path, dir.path().join("haft.db"));
 }
 

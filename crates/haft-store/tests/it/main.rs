@@ -9,6 +9,7 @@
     reason = "a test stops at what it did not expect, and children tell their parent on stdout"
 )]
 
+mod asks;
 mod children;
 mod failures;
 mod lazy;

@@ -1,7 +1,7 @@
 //! What is put in comes out.
 
 use haft_runtime::permission::{
-    Action, Ask, Closed, Denial, DeniedBy, Effect, PendingAsk, Reply, RuleRef,
+    Action, Ask, Closed, Denial, DeniedBy, Effect, Escalation, PendingAsk, Reply, RuleRef,
 };
 use haft_runtime::{
     AgentId, AskId, Attachment, CallRecord, CallState, ErrorReport, Event, EventKind, Grant,
@@ -61,6 +61,7 @@ fn every_kept_kind() -> Vec<EventKind> {
         tool: "bash".into(),
         ask,
         rule: Some(rule),
+        escalation: Some(Escalation::Outside),
     };
     vec![
         EventKind::CallPending {

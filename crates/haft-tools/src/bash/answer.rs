@@ -1,7 +1,7 @@
 //! What the model and the surfaces are told of a command that has ended.
 
-use haft_exec::sandbox::denial::Refused;
-use haft_exec::sandbox::layers::Layers;
+use haft_exec::sandbox::denial::{Denial, Refused};
+use haft_exec::sandbox::layers::{Layer, Layers};
 use haft_exec::{Ended, EndedBy, Exit};
 use haft_runtime::{Metadata, Output, plain};
 use serde_json::json;
@@ -9,8 +9,15 @@ use serde_json::json;
 use super::said::Shown;
 use super::seen::Differences;
 
+/// Said where undo knows only of some files.
+const UNSEEN: &str =
+    "[the workspace is large: undo covers only files that the command names or you have read]";
+
 /// Most names in one note.
 const NAMED: usize = 10;
+
+/// Most names in metadata of what undo cannot take back.
+const UNCOVERED: usize = 100;
 
 /// An answer in the making.
 pub(super) struct Answer {
@@ -50,16 +57,9 @@ impl Answer {
             let all = ended
                 .denials
                 .iter()
-                .map(|it| json!({ "what": refused(&it.what), "hint": it.hint }));
+                .map(|it| json!({ "what": refused(&it.what), "hint": hint(it) }));
             put("denials", all.collect());
-            let shown = ended.denials.iter().map(|it| {
-                format!(
-                    "[the sandbox refused {}; to allow it: {}]",
-                    refused(&it.what),
-                    plain(&it.hint)
-                )
-            });
-            notes.extend(shown);
+            notes.extend(ended.denials.iter().map(denied));
         }
         let gone: Vec<String> =
             layers.missing().map(|(layer, why)| format!("{}: {why}", layer.name())).collect();
@@ -76,17 +76,31 @@ impl Answer {
 
     /// Tells which files that the session has read are otherwise now, and what undo cannot take back.
     pub(super) fn changed(&mut self, differences: Differences) {
-        let Differences { stale, recorded, uncovered } = differences;
+        let Differences { stale, recorded, uncovered, unseen } = differences;
         if !stale.is_empty() {
             self.notes.push(format!("[changed since you read them: {}]", listed(&stale)));
             self.metadata.insert("changed".to_owned(), json!(stale));
         }
         if !uncovered.is_empty() {
             self.notes.push(format!("[undo cannot take back: {}]", listed(&uncovered)));
+            self.metadata.insert(
+                "not_undoable".to_owned(),
+                json!(uncovered.iter().take(UNCOVERED).collect::<Vec<_>>()),
+            );
+        }
+        if unseen {
+            self.notes.push(UNSEEN.to_owned());
+            self.metadata.insert("undo_partial".to_owned(), true.into());
         }
         if recorded > 0 {
             self.metadata.insert("undoable".to_owned(), recorded.into());
         }
+    }
+
+    /// Tells that a repository was not given to another folder.
+    pub(super) fn removed_link(&mut self) {
+        let note = "[removed .git/commondir: it makes git use the settings of another folder]";
+        self.notes.push(note.to_owned());
     }
 
     /// Tells what the command left behind, and which job that is.
@@ -139,7 +153,35 @@ impl Answer {
 /// A line about the layers of the sandbox that are missing.
 pub(super) fn missing(layers: &Layers) -> Option<String> {
     let names: Vec<&str> = layers.missing().map(|(layer, _)| layer.name()).collect();
-    (!names.is_empty()).then(|| format!("[sandbox without {}: see haft doctor]", names.join(", ")))
+    let offline = if layers.missing().any(|(layer, _)| layer == Layer::Network) {
+        "; no host can be reached unless `[sandbox] network = true`"
+    } else {
+        ""
+    };
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("[sandbox without {names}: see haft doctor{offline}]"))
+}
+
+/// A line about something that the sandbox refused.
+pub(crate) fn denied(denial: &Denial) -> String {
+    let what = refused(&denial.what);
+    format!("[the sandbox refused {what}; to allow it: {}]", plain(&hint(denial)))
+}
+
+/// What would allow it. Who met the closed network used no proxy, so a rule alone may not help.
+fn hint(denial: &Denial) -> String {
+    let Refused::Connect(host) = &denial.what else { return denial.hint.clone() };
+    let host = host.as_deref().unwrap_or("HOST");
+    format!(
+        "{}, for programs that use HTTP_PROXY, such as git over https; ssh and others that do not \
+         need `[sandbox] network = true`",
+        rule(host)
+    )
+}
+
+/// The rule that lets commands reach a host.
+pub(super) fn rule(host: &str) -> String {
+    format!("the rule `[permission.webfetch] \"{host}\" = \"allow\"`")
 }
 
 fn append(text: &mut String, notes: &[String]) {
@@ -169,6 +211,7 @@ fn refused(what: &Refused) -> String {
         Refused::Read(path) => format!("to read {}", plain(&path.to_string_lossy())),
         Refused::Connect(Some(host)) => format!("to connect to {}", plain(host)),
         Refused::Connect(None) => "to connect".to_owned(),
+        Refused::Host(host) => format!("to connect to {host}"),
     }
 }
 

@@ -1,51 +1,32 @@
 //! What a command changed in the workspace, taken down so that it can be undone.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use haft_workspace::journal::{Changed, Journal, Label, State};
+use haft_workspace::journal::{Changed, Journal, Label, Recording, State};
 use haft_workspace::write::hash;
 
-/// Most names of a workspace that are compared before and after a command.
-const LOOKED_AT: usize = 5_000;
-
-/// Most bytes of one file whose content is kept or hashed.
-const LARGEST: u64 = 4 * 1024 * 1024;
-
-/// Most bytes that are kept before one command.
-const KEPT: u64 = 64 * 1024 * 1024;
+use super::stash::{Held, LARGEST, Stash};
+use super::tree::{Name, Names, Reach, walk};
 
 /// Most changes of one command that are taken down.
 const CHANGES: usize = 1_000;
 
-/// Folders whose content is made again by the tools that made it, or is git's.
-const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+/// Which files a command may change.
+pub(super) enum Scope {
+    /// These, and what is below them.
+    Named(Vec<PathBuf>),
+    /// Any of the workspace; these are the likeliest.
+    Any(Vec<PathBuf>),
+}
 
 /// The workspace before a command.
 pub(super) struct Before {
-    names: BTreeMap<PathBuf, Name>,
-    /// What stood in the files that the command was expected to change.
-    kept: BTreeMap<PathBuf, State>,
+    /// Where it is looked again.
+    places: Vec<PathBuf>,
+    names: Names,
+    held: BTreeMap<PathBuf, Held>,
     reach: Reach,
-}
-
-/// How much of the workspace is compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    /// All of it.
-    Whole,
-    /// It has too many names: only what was kept.
-    Kept,
-}
-
-/// What tells whether a name still stands for the same.
-#[derive(Clone, PartialEq, Eq)]
-enum Name {
-    File { inode: u64, size: u64, changed: (i64, i64), mode: u32 },
-    Folder { mode: u32 },
-    Link(PathBuf),
-    Other,
 }
 
 /// What could be said of a command's changes.
@@ -55,84 +36,100 @@ pub(super) struct Taken {
     pub(super) recorded: usize,
     /// What was changed and cannot be undone.
     pub(super) uncovered: Vec<PathBuf>,
+    /// Whether files may have been changed that nobody has looked at.
+    pub(super) unseen: bool,
 }
 
-/// Looks at the workspace, and keeps the content of what is expected to change.
-pub(super) fn look(root: &Path, journal: &Journal, expected: &[PathBuf]) -> Before {
-    let (mut names, reach) = walk(root);
-    if reach == Reach::Kept {
-        let named = |path: &PathBuf| expected.iter().any(|one| path.starts_with(one));
-        names.retain(|path, _| named(path));
-        for path in expected.iter().filter(|path| path.starts_with(root)) {
-            names.extend(name(path).map(|name| (path.clone(), name)));
+/// Looks at what a command may change, and holds what stands in it.
+pub(super) fn look(root: &Path, journal: &Journal, stash: &Stash, scope: Scope) -> Before {
+    let (named, mut places) = match scope {
+        Scope::Named(named) => {
+            let places = named.iter().filter_map(|path| topmost_missing(root, path)).collect();
+            (named, places)
+        }
+        Scope::Any(named) => (named, vec![root.to_owned()]),
+    };
+    places.sort();
+    let (mut names, reach) = walk(&places);
+    if reach == Reach::Part {
+        // What was seen of it depends on chance: only what is named is compared.
+        places = named.iter().filter_map(|path| topmost_missing(root, path)).collect();
+        names = walk(&places).0;
+    }
+    let is_named = |path: &Path| named.iter().any(|one| path.starts_with(one));
+    let mut files: Vec<_> = names.iter().filter(|(_, name)| name.size().is_some()).collect();
+    files.sort_by_cached_key(|(path, name)| {
+        (!is_named(path), std::cmp::Reverse(name.written()), (*path).clone())
+    });
+    let held = stash.hold(journal, files.into_iter());
+    Before { places, names, held, reach }
+}
+
+/// A path of the workspace, or the first folder on the way to it that is not there yet.
+fn topmost_missing(root: &Path, path: &Path) -> Option<PathBuf> {
+    let inside = path.strip_prefix(root).ok()?;
+    let mut place = root.to_owned();
+    for part in inside.components() {
+        place.push(part);
+        if place.symlink_metadata().is_err() {
+            break;
         }
     }
-    let mut kept = BTreeMap::new();
-    let mut room = KEPT;
-    for (path, name) in &names {
-        let Name::File { size, mode, .. } = name else { continue };
-        let is_expected = expected.iter().any(|one| path.starts_with(one));
-        if !is_expected || *size > LARGEST || *size > room {
-            continue;
-        }
-        let Ok(content) = fs_err::read(path) else { continue };
-        let bytes = content.len() as u64;
-        if let Ok(content) = journal.keep(&content) {
-            room = room.saturating_sub(bytes);
-            kept.insert(path.clone(), State::File { content, bytes, mode: Some(*mode) });
-        }
-    }
-    Before { names, kept, reach }
+    Some(place)
 }
 
 impl Before {
     /// Compares, and takes down what changed.
-    pub(super) fn take_down(self, root: &Path, journal: &Journal, label: Label) -> Taken {
-        let after = match self.reach {
-            Reach::Whole => walk(root).0,
-            Reach::Kept => {
-                self.names.keys().filter_map(|path| Some((path.clone(), name(path)?))).collect()
-            }
+    pub(super) fn take_down(self, journal: &Journal, label: Label) -> Taken {
+        let unseen = self.reach == Reach::Part;
+        let after = walk(&self.places).0;
+        let changed: Vec<&PathBuf> = self.differing(&after);
+        if changed.is_empty() {
+            return Taken { unseen, ..Taken::default() };
+        }
+        let everything = || changed.iter().map(|path| (*path).clone()).collect();
+        let Some(recording) = journal.recording().ok().filter(|_| changed.len() <= CHANGES) else {
+            return Taken { recorded: 0, uncovered: everything(), unseen };
         };
-        let mut taken = Taken::default();
-        let mut changes = Vec::new();
-        // What is gone comes first, from the inside out.
-        for (path, old) in self.names.iter().rev().filter(|(path, _)| !after.contains_key(*path)) {
-            changes.push((path, self.before(path, old), Some(State::Absent)));
-        }
-        for (path, new) in &after {
-            let old = self.names.get(path);
-            if old != Some(new) {
-                let before = old.map_or(Some(State::Absent), |old| self.before(path, old));
-                changes.push((path, before, state(path, new)));
-            }
-        }
-        let mut known = Vec::new();
-        for (path, before, after) in changes {
+        let (mut known, mut uncovered) = (Vec::new(), Vec::new());
+        for path in &changed {
+            let before = self.before(path, &after, &recording);
+            let after = after.get(*path).map_or(Some(State::Absent), |name| state(path, name));
             match (before, after) {
                 (Some(before), Some(after)) if before.agrees_with(&after) => {}
                 (Some(before), Some(after)) => {
-                    known.push(Changed { path: path.clone(), before, after });
+                    known.push(Changed { path: (*path).clone(), before, after });
                 }
-                _ => taken.uncovered.push(path.clone()),
+                _ => uncovered.push((*path).clone()),
             }
         }
-        if known.len() > CHANGES {
-            taken.uncovered.extend(known.drain(..).map(|change| change.path));
+        let recorded = known.len();
+        if recorded > 0 && recording.finish(label, known).is_err() {
+            return Taken { recorded: 0, uncovered: everything(), unseen };
         }
-        taken.recorded = known.len();
-        let paths: Vec<PathBuf> = known.iter().map(|change| change.path.clone()).collect();
-        if !known.is_empty() && journal.record(label, known).is_err() {
-            taken.recorded = 0;
-            taken.uncovered.extend(paths);
-        }
-        taken
+        Taken { recorded, uncovered, unseen }
     }
 
-    /// What stood at a path; none if its content was not kept.
-    fn before(&self, path: &Path, name: &Name) -> Option<State> {
+    /// The names that are not as they were. What is gone comes first, from the inside out.
+    fn differing<'a>(&'a self, after: &'a Names) -> Vec<&'a PathBuf> {
+        let gone = self.names.keys().rev().filter(|path| !after.contains_key(*path));
+        let other = after.iter().filter(|(path, name)| self.names.get(*path) != Some(*name));
+        gone.chain(other.map(|(path, _)| path)).collect()
+    }
+
+    /// What stood at a path; none if its content was not held.
+    fn before(&self, path: &Path, after: &Names, recording: &Recording<'_>) -> Option<State> {
+        let Some(name) = self.names.get(path) else { return Some(State::Absent) };
         match name {
-            Name::File { .. } => self.kept.get(path).cloned(),
+            Name::File { mode, .. } => {
+                let content = match self.held.get(path) {
+                    Some(held) => held.content().ok()?,
+                    None => elsewhere(name, after)?,
+                };
+                let bytes = content.len() as u64;
+                let content = recording.keep(&content).ok()?;
+                Some(State::File { content, bytes, mode: Some(*mode) })
+            }
             Name::Folder { mode } => Some(State::Folder { mode: Some(*mode) }),
             Name::Link(target) => Some(State::Link { target: target.clone() }),
             Name::Other => None,
@@ -140,41 +137,11 @@ impl Before {
     }
 }
 
-/// Everything in a workspace, links not followed.
-fn walk(root: &Path) -> (BTreeMap<PathBuf, Name>, Reach) {
-    let mut names = BTreeMap::new();
-    let mut folders = std::collections::VecDeque::from([root.to_owned()]);
-    while let Some(folder) = folders.pop_front() {
-        let Ok(entries) = fs_err::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let is_skipped = SKIPPED.iter().any(|skipped| entry.file_name() == *skipped);
-            let path = entry.path();
-            let Some(name) = name(&path).filter(|_| !is_skipped) else { continue };
-            if matches!(name, Name::Folder { .. }) {
-                folders.push_back(path.clone());
-            }
-            names.insert(path, name);
-            if names.len() > LOOKED_AT {
-                return (names, Reach::Kept);
-            }
-        }
-    }
-    (names, Reach::Whole)
-}
-
-fn name(path: &Path) -> Option<Name> {
-    let meta = fs_err::symlink_metadata(path).ok()?;
-    let mode = meta.mode() & 0o7777;
-    Some(if meta.is_file() {
-        let changed = (meta.ctime(), meta.ctime_nsec());
-        Name::File { inode: meta.ino(), size: meta.len(), changed, mode }
-    } else if meta.is_dir() {
-        Name::Folder { mode }
-    } else if meta.is_symlink() {
-        Name::Link(fs_err::read_link(path).ok()?)
-    } else {
-        Name::Other
-    })
+/// The content of a file that was not held, if the file is still there: renamed, or with another mode.
+fn elsewhere(name: &Name, after: &Names) -> Option<Vec<u8>> {
+    let small = name.size().is_some_and(|size| size <= LARGEST);
+    let (path, _) = after.iter().find(|(_, one)| small && one.is_same_file(name))?;
+    fs_err::read(path).ok()
 }
 
 /// What stands at a path now; none if it is too large to tell, or nothing that can be put back.

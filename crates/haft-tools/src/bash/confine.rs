@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use haft_exec::sandbox::{Network, Protected};
+use haft_exec::sandbox::Protected;
 use haft_exec::{Confinement, Sandbox};
 use haft_runtime::permission::{Action, Effect, EffectKind};
 use haft_runtime::{Context, ToolError};
 use haft_workspace::Workspace;
 
+use super::repository;
 use crate::commands::{CommandSettings, SandboxMode};
 use crate::files::Files;
 
@@ -69,9 +70,10 @@ pub(super) async fn sandbox(
         hidden
             .retain(|path| path.symlink_metadata().is_ok() && !workspace.root().starts_with(path));
         let scratch = own.scratch.as_deref().and_then(|all| scratch(all, &session));
-        (hidden, scratch, perhaps_secret(workspace.root()))
+        let repository = repository::elsewhere(workspace.root());
+        (hidden, scratch, perhaps_secret(workspace.root()), repository)
     };
-    let (mut hidden, scratch, candidates) = files.blocking(look).await?;
+    let (mut hidden, scratch, candidates, repository) = files.blocking(look).await?;
     let root = files.workspace.root();
     let not_for_all =
         |path: &&PathBuf| cx.ruled(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow;
@@ -97,12 +99,16 @@ pub(super) async fn sandbox(
         confinement.writable.extend(outside.filter_map(|path| existing(path, &kept_whole)));
     }
     confinement.protected = protected(settings, root, &changed);
+    if settings.sandbox == SandboxMode::WorkspaceWrite {
+        confinement.writable.extend(repository.writable);
+        confinement.protected.extend(repository.protected);
+    }
     confinement.visible =
         read.into_iter().chain([root.to_owned()]).filter(|path| is_private(path)).collect();
     confinement.hidden = hidden;
     confinement.scratch = scratch;
-    let connects = effects.iter().any(|effect| effect.kind == EffectKind::Connect);
-    confinement.network = if connects { Network::Full } else { settings.network };
+    confinement.network = settings.network;
+    confinement.peers = Some(cx.session.to_string());
     confinement.demand = settings.demand;
     Ok(Sandbox::Confined(confinement))
 }
@@ -161,7 +167,8 @@ fn scratch(all: &Path, session: &str) -> Option<PathBuf> {
 }
 
 /// Files of the workspace that may be secrets: some whatever their names, then by their names.
-fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
+#[must_use]
+pub fn perhaps_secret(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut folders = std::collections::VecDeque::from([root.to_owned()]);

@@ -4,11 +4,15 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use haft_runtime::permission::{Effect, EffectKind, Suggestion};
-use haft_shell::{Action, Analysis, Doubt, Run, Setting, Settlement, Standing, analyse, suggest};
+use haft_shell::{
+    Action, Analysis, Changes, Doubt, Run, Scripts, Setting, Settlement, Shell, Standing, analyse,
+    suggest,
+};
 use haft_workspace::Workspace;
 use haft_workspace::path::Place;
 
 use super::places;
+use crate::commands::CommandSettings;
 
 /// What running a script amounts to.
 pub(crate) struct Plan {
@@ -18,11 +22,24 @@ pub(crate) struct Plan {
     pub(crate) effects: Vec<Effect>,
     /// What *always* would allow from then on.
     pub(crate) always: Vec<Suggestion>,
+    /// Whether it may change files that no effect names.
+    pub(crate) changes: Changes,
 }
 
 /// Works out what a script would do. Looks at the disk.
-pub(crate) fn plan(workspace: &Workspace, script: &str, cwd: Place, home: Option<&Path>) -> Plan {
-    let analysis = analyse(script, &Setting { cwd: &cwd.path, home, variables: &[] });
+pub(crate) fn plan(
+    workspace: &Workspace,
+    script: &str,
+    cwd: Place,
+    settings: &CommandSettings,
+) -> Plan {
+    let setting = Setting {
+        home: settings.home.as_deref(),
+        shell: Shell::named(&settings.shell),
+        scripts: Some(Scripts(&read_script)),
+        ..Setting::new(&cwd.path)
+    };
+    let analysis = analyse(script, &setting);
     let mut effects = Vec::new();
     if cwd.inside.is_none() {
         effects.push(Effect::on_path(EffectKind::External, &cwd.path, workspace.root()));
@@ -41,10 +58,19 @@ pub(crate) fn plan(workspace: &Workspace, script: &str, cwd: Place, home: Option
     }
     let doubts = analysis.doubts.iter().filter(|doubt| !is_settled(workspace, doubt));
     effects.extend(doubts.map(of_doubt));
+    let is_doubted = effects.iter().any(|effect| effect.unproven.is_some());
+    let changes = if is_doubted { Changes::Open } else { analysis.changes };
     let mut seen = HashSet::new();
     effects.retain(|effect| seen.insert(effect.clone()));
     let always = always(&analysis, &effects);
-    Plan { cwd, effects, always }
+    Plan { cwd, effects, always, changes }
+}
+
+/// The text of a script, unless it is too long to be looked at.
+fn read_script(path: &Path) -> Option<String> {
+    let meta = fs_err::metadata(path).ok()?;
+    let is_short = meta.is_file() && meta.len() <= haft_shell::LONGEST as u64;
+    is_short.then(|| fs_err::read_to_string(path).ok()).flatten()
 }
 
 fn of_run(run: &Run) -> Effect {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use haft_exec::capture::AtHand;
 use haft_exec::{Capture, Stream};
@@ -22,6 +23,8 @@ pub(crate) struct Said {
     file: Option<fs_err::File>,
     /// Why the whole is not in the file.
     lost: Option<String>,
+    /// When the last piece came.
+    last: Option<Instant>,
 }
 
 /// A text for the model, and where the whole is.
@@ -31,23 +34,45 @@ pub(crate) struct Shown {
     pub(crate) truncated: bool,
 }
 
+/// An output in a file that goes on elsewhere. Whoever has it keeps the file or removes it.
+pub(crate) struct Written {
+    pub(crate) file: std::fs::File,
+    pub(crate) spill: Spill,
+    /// How many bytes came so far.
+    pub(crate) total: u64,
+}
+
+impl Written {
+    /// Nothing so far.
+    pub(crate) fn empty(spill: Spill) -> std::io::Result<Self> {
+        let file = make_file(&spill.path)?.into_file();
+        Ok(Self { file, spill, total: 0 })
+    }
+}
+
 impl Said {
     pub(crate) fn new(limits: &Limits, spill: Option<Spill>) -> Self {
         let at_hand = AtHand { head: limits.bytes, tail: limits.bytes };
         let lost = spill.is_none().then(|| "there is no store".to_owned());
         let capture = Capture::new(at_hand);
         let room = spill.as_ref().map(|spill| spill.room);
-        Self { capture, at_hand: limits.bytes as u64, spill, room, file: None, lost }
+        Self { capture, at_hand: limits.bytes as u64, spill, room, file: None, lost, last: None }
     }
 
     /// Takes the next piece. What cannot be written is counted and said, and the command goes on.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.last = Some(Instant::now());
         let so_far = self.capture.total();
         if so_far + bytes.len() as u64 > self.at_hand {
             self.write(so_far, bytes);
         }
         // It has no file of its own, so it cannot fail.
         self.capture.push(Stream::Output, bytes).ok();
+    }
+
+    /// Whether something came in the last `time`.
+    pub(crate) fn is_newer_than(&self, time: Duration) -> bool {
+        self.last.is_some_and(|last| last.elapsed() < time)
     }
 
     /// How many bytes came.
@@ -115,6 +140,20 @@ impl Said {
             }
         };
         Shown { text, path: kept.ok(), truncated: true }
+    }
+
+    /// All of it in a file, for somebody who adds to it.
+    pub(crate) fn into_file(mut self) -> Result<Written, String> {
+        let total = self.capture.total();
+        if self.file.is_none() {
+            self.write(total, &[]);
+        }
+        if let Some(lost) = self.lost.take() {
+            return Err(lost);
+        }
+        let parts = self.file.take().zip(self.spill.take());
+        let (file, spill) = parts.ok_or("there is no store")?;
+        Ok(Written { file: file.into_file(), spill, total })
     }
 
     /// Hands the whole over to the store.

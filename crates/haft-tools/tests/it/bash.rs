@@ -29,7 +29,7 @@ fn said(answer: &Value) -> &str {
 }
 
 /// Whether every layer of the sandbox is there; else the test says that it is skipped.
-async fn confines(test: &str) -> bool {
+pub(crate) async fn confines(test: &str) -> bool {
     let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-tools-keeper"));
     let mut command = Command::new("/bin/sh", "/").args(["-c", ":"]);
     command.sandbox = Sandbox::Confined(Confinement::read_only());
@@ -93,6 +93,26 @@ async fn a_timeout_ends_everything_in_time_and_keeps_what_was_said() {
     let message = world.error("bash", args, "timed_out").await;
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     assert!(message.contains("after 0.3 s") && message.contains("begun"), "{message}");
+}
+
+#[tokio::test]
+async fn at_its_timeout_a_command_that_still_prints_goes_on_if_the_call_says_so() {
+    let world = open().await;
+    let script = "for i in $(seq 40); do echo line $i; sleep 0.05; done; echo over";
+    let args = json!({ "command": script, "timeout": 400, "keep_running": true });
+    let answer = world.call("bash", args.clone()).await;
+    assert!(said(&answer).contains("line 2\n") && said(&answer).contains("job 1"), "{answer}");
+    let waited = world.call("job", json!({ "action": "wait", "id": 1, "timeout": 20000 })).await;
+    assert!(said(&waited).contains("line 40\nover"), "{waited}");
+    assert!(!said(&waited).contains("line 1\n"), "what was shown is not shown again: {waited}");
+    let whole = waited["metadata"]["output_path"].as_str().unwrap();
+    let lines: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    assert_eq!(fs_err::read_to_string(whole).unwrap(), lines + "over\n");
+    // Who is silent has nothing to go on for, and who ends in time is no job.
+    let silent = json!({ "command": "echo a; sleep 60", "timeout": 300, "keep_running": true });
+    assert!(world.error("bash", silent, "timed_out").await.contains("a\n"));
+    let short = json!({ "command": "echo b", "timeout": 20000, "keep_running": true });
+    assert!(world.text("bash", short).await.contains("exit code 0"));
 }
 
 #[tokio::test]
@@ -186,6 +206,13 @@ async fn what_cannot_be_run_is_refused_with_the_reason() {
     let args = json!({ "command": "pwd", "workdir": "nowhere" });
     assert!(world.error("bash", args, "failed").await.contains("no folder"));
     world.error("bash", json!({ "command": " \n" }), "failed").await;
+    for workdir in ["", "a.txt", "a.txt/x", "/no/such", "\0"] {
+        let args = json!({ "command": "pwd", "workdir": workdir });
+        let answer = world.call("bash", args).await;
+        assert!(workdir.is_empty() || answer["state"] != "completed", "{workdir:?}: {answer}");
+    }
+    let args = json!({ "command": "pwd", "workdir": "" });
+    assert!(world.text("bash", args).await.contains("/workspace\n"), "the root, as if left out");
     world.error("bash", json!({ "command": "x".repeat(200_000) }), "invalid_params").await;
     world.error("bash", json!({ "command": "a\0b" }), "failed").await;
 }
@@ -261,6 +288,53 @@ async fn a_denied_command_cannot_be_dodged() {
 }
 
 #[tokio::test]
+async fn a_denied_command_cannot_be_dodged_by_a_script_of_the_workspace() {
+    let rules = "[permission]\n\"*\" = \"allow\"\n[permission.bash]\n\"*\" = \"allow\"\n\
+                 \"touch *\" = \"deny\"\n\"mkdir *\" = \"ask\"\n";
+    let world = World::running(rules, |settings| settings.sandbox = SandboxMode::Off).await;
+    world.put("x.sh", "#!/bin/bash\nset -e\ntrue && touch made\n");
+    world.put("sub/y.sh", "cd ..; ./x.sh\n");
+    world.put("hidden.sh", "#!/usr/bin/env bash\n$(echo touch) made\n");
+    world.put("mk.sh", "mkdir made\n");
+    world.put("fine.sh", "echo \"$1\"; ls -l\n");
+    world.put("x.py", "#!/usr/bin/env python3\nprint('$(touch made)')\n");
+    run(&world, "chmod +x x.sh sub/y.sh hidden.sh mk.sh fine.sh x.py").await;
+    for script in [
+        "sh x.sh",
+        "bash -e x.sh",
+        "./x.sh",
+        "cd sub && bash ../x.sh",
+        "cd sub; ./y.sh",
+        "./hidden.sh",
+        "bash < x.sh",
+        "cat x.sh | sh",
+        ". ./x.sh",
+        "source x.sh",
+        "bash mk.sh",
+        "/bin/mkdir made",
+        "env -C sub sh ../x.sh",
+    ] {
+        let answer = world.call("bash", json!({ "command": script })).await;
+        assert_eq!(answer["error"]["kind"], "denied", "{script}: {answer}");
+        assert!(!world.workspace().join("made").exists(), "{script}");
+    }
+    for script in ["sh fine.sh a", "./fine.sh", "bash nowhere.sh", "./x.py || true"] {
+        run(&world, script).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_plain_shell_reads_otherwise_is_asked() {
+    let rules =
+        format!("{}\n[permission.bash]\n\"echo *\" = \"allow\"\n", haft_tools::DEFAULT_RULES);
+    let plain = World::running(&rules, |settings| settings.shell = "/bin/sh".into()).await;
+    plain.text("bash", json!({ "command": "echo a" })).await;
+    plain.error("bash", json!({ "command": "echo $'a\\nb'" }), "denied").await;
+    let other = World::running(&rules, |settings| settings.shell = "/bin/zsh".into()).await;
+    other.error("bash", json!({ "command": "echo a" }), "denied").await;
+}
+
+#[tokio::test]
 async fn secrets_and_places_outside_are_asked_for_by_name() {
     let rules = format!("{}\n[permission.bash]\n\"*\" = \"allow\"\n", haft_tools::DEFAULT_RULES);
     let world = World::ruled(&rules, Reply::Reject { feedback: None }).await;
@@ -308,7 +382,52 @@ async fn a_confined_command_changes_the_workspace_and_its_own_tmp_only() {
     world.put("inside.sh", "echo > .git/hooks/x; echo > haft.toml\n");
     let answer = run(&world, "sh inside.sh").await;
     assert!(!world.workspace().join("haft.toml").exists(), "{answer}");
+    run(&world, "echo ../evil > .git/commondir").await;
+    assert!(!world.workspace().join(".git/commondir").exists());
     assert!(!world.workspace().join(".git/hooks/x").exists(), "{answer}");
+}
+
+#[tokio::test]
+async fn a_worktree_commits_to_its_repository_and_leaves_its_hooks_alone() {
+    let test = "a_worktree_commits_to_its_repository_and_leaves_its_hooks_alone";
+    if !confines(test).await {
+        return;
+    }
+    let world = World::running(ALLOW, |settings| settings.demand = Demand::Everything).await;
+    let main = world.workspace().with_file_name("main");
+    let git = |folder: &std::path::Path, args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@example.org"]);
+        assert!(git.args(args).output().unwrap().status.success(), "{args:?}");
+    };
+    fs_err::create_dir(&main).unwrap();
+    git(&main, &["init", "-q"]);
+    git(&main, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    fs_err::remove_dir_all(world.workspace()).unwrap();
+    git(&main, &["worktree", "add", "-q", world.workspace().to_str().unwrap()]);
+    world.put("a.txt", "alpha\n");
+    let commit = "git add a.txt && git -c user.name=a -c user.email=a@example.org commit -qm second && git log";
+    let answer = run(&world, commit).await;
+    assert!(said(&answer).contains("second"), "{answer}");
+    world.put(
+        "sneak.sh",
+        "G=$(git rev-parse --git-common-dir); echo x > $G/hooks/pre-commit; echo x >> $G/config\n",
+    );
+    let own = main.join(".git/worktrees/workspace/commondir");
+    let link = fs_err::read_to_string(&own).unwrap();
+    let answer =
+        run(&world, "echo / > $(git rev-parse --git-dir)/commondir; sh sneak.sh; true").await;
+    assert_eq!(fs_err::read_to_string(own).unwrap(), link);
+    assert!(!main.join(".git/hooks/pre-commit").exists(), "{answer}");
+    assert!(!fs_err::read_to_string(main.join(".git/config")).unwrap().contains('x'), "{answer}");
+    // A file that only claims to be one opens nothing.
+    let outside = world.workspace().with_file_name("outside");
+    fs_err::create_dir(&outside).unwrap();
+    fs_err::write(outside.join("HEAD"), "").unwrap();
+    world.put(".git", "gitdir: ../outside\n");
+    world.put("write.sh", "echo x > ../outside/made\n");
+    run(&world, "sh write.sh; true").await;
+    assert!(!outside.join("made").exists());
 }
 
 #[tokio::test]
@@ -385,16 +504,57 @@ async fn undo_takes_back_what_a_command_changed() {
 }
 
 #[tokio::test]
+async fn undo_takes_back_what_a_script_did_that_nobody_could_foresee() {
+    let world = open().await;
+    for name in ["changed", "gone", "moved", "barred", "deep/er/left"] {
+        world.put(name, format!("{name}\n"));
+    }
+    let script = "echo new > changed; rm gone; mv moved elsewhere; chmod 600 barred; rm -r deep\n\
+                  mkdir made; echo x > made/x; chmod 700 made; echo more >> a.txt\n";
+    world.put("build.sh", script);
+    let before = crate::world::tree_hash(&world.workspace());
+    for round in 0..2 {
+        let answer = run(&world, &format!("sh build.sh; : {round}")).await;
+        assert!(!said(&answer).contains("cannot take back"), "{answer}");
+        assert_eq!(answer["metadata"]["undoable"], 11, "{answer}");
+        world.text("undo", json!({})).await;
+        assert_eq!(crate::world::tree_hash(&world.workspace()), before);
+    }
+}
+
+#[tokio::test]
 async fn what_undo_cannot_take_back_is_named() {
     let world = open().await;
-    world.put("hidden.txt", "old\n");
-    world.put("sneak.sh", "echo new > hidden.txt; echo y > made.txt\n");
+    world.put("large.bin", "x".repeat(9 << 20));
+    world.put("sneak.sh", "echo new > large.bin; echo y > made.txt\n");
     let answer = run(&world, "sh sneak.sh").await;
-    assert!(said(&answer).contains("[undo cannot take back: hidden.txt]"), "{answer}");
+    assert!(said(&answer).contains("[undo cannot take back: large.bin]"), "{answer}");
+    assert_eq!(answer["metadata"]["not_undoable"], json!(["large.bin"]));
     world.text("undo", json!({})).await;
     assert!(!world.workspace().join("made.txt").exists());
-    assert_eq!(world.get("hidden.txt"), b"new\n");
+    assert_eq!(world.get("large.bin"), b"new\n");
     run(&world, "cat a.txt").await;
     let message = world.error("undo", json!({}), "failed").await;
     assert!(!message.is_empty(), "what only looks leaves nothing to undo");
+}
+
+#[tokio::test]
+async fn in_a_large_workspace_undo_covers_what_is_named_and_says_so() {
+    let world = open().await;
+    for number in 0..20_050 {
+        fs_err::write(world.workspace().join(format!("{number}")), "").unwrap();
+    }
+    world.put("sub/named.txt", "old\n");
+    world.put("run.sh", ":\n");
+    let answer = run(&world, "echo new > sub/named.txt; mkdir -p a/b; cp a.txt a/b").await;
+    assert!(!said(&answer).contains("is large"), "what is told is enough: {answer}");
+    assert_eq!(answer["metadata"]["undoable"], 4, "{answer}");
+    world.text("undo", json!({})).await;
+    assert_eq!(world.get("sub/named.txt"), b"old\n");
+    assert!(!world.workspace().join("a").exists());
+    let answer = run(&world, "sh run.sh > sub/named.txt").await;
+    assert!(said(&answer).contains("the workspace is large"), "{answer}");
+    assert_eq!(answer["metadata"]["undo_partial"], true);
+    world.text("undo", json!({})).await;
+    assert_eq!(world.get("sub/named.txt"), b"old\n");
 }

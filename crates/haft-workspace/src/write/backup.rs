@@ -92,7 +92,7 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens the folder that recovery files are kept in.
-pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(retry_on_intr(|| rustix::fs::openat(rustix::fs::CWD, path, flags, Mode::empty()))?)
 }

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 mod files;
+mod mcp;
 mod measure;
 mod memory;
 mod permission;
@@ -19,13 +20,14 @@ use measure::Row;
 
 type Area = (&'static str, fn() -> Vec<Row>);
 
-const AREAS: [Area; 6] = [
+const AREAS: [Area; 7] = [
     ("pipeline", pipeline::rows),
     ("permission", permission::rows),
     ("files", files::rows),
     ("search", search::rows),
     ("shell", shell::rows),
     ("start", start::rows),
+    ("mcp", mcp::rows),
 ];
 
 fn main() {
@@ -41,8 +43,11 @@ fn main() {
     let is_wanted = |area: &&Area| wanted.is_none_or(|word| area.0.contains(word.as_str()));
     let rows: Vec<Row> = AREAS.iter().filter(is_wanted).flat_map(|area| area.1()).collect();
     println!("{}", measure::table(&rows));
-    let is_wanted = wanted.is_none_or(|word| "memory".contains(word.as_str()));
-    let peaks = if is_wanted { memory::peaks() } else { Vec::new() };
+    let sizes: [(&str, fn() -> Vec<memory::Peak>); 2] =
+        [("memory", memory::peaks), ("mcp", mcp::sizes)];
+    let is_wanted = |name: &str| wanted.is_none_or(|word| name.contains(word.as_str()));
+    let peaks: Vec<memory::Peak> =
+        sizes.iter().filter(|area| is_wanted(area.0)).flat_map(|area| area.1()).collect();
     peaks.iter().for_each(|peak| println!("{}", peak.line()));
     let holds = rows.iter().all(Row::holds) && peaks.iter().all(memory::Peak::holds);
     if check && !holds {

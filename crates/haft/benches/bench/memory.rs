@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::files::toolset;
 
-/// A peak and what it is held to, in bytes.
+/// A size and what it is held to, in bytes.
 pub(crate) struct Peak {
     name: &'static str,
     bytes: u64,
@@ -17,15 +17,19 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
+    pub(crate) fn new(name: &'static str, bytes: u64, most: u64) -> Self {
+        Self { name, bytes, most }
+    }
+
     pub(crate) fn holds(&self) -> bool {
         self.bytes <= self.most
     }
 
     pub(crate) fn line(&self) -> String {
-        let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
+        let kib = |bytes: u64| bytes as f64 / 1024.0;
         let mark = if self.holds() { "" } else { "  OVER" };
-        let (peak, most) = (mib(self.bytes), mib(self.most));
-        format!("{:<64} {peak:>7.2} MiB above idle, at most {most:.0}{mark}", self.name)
+        let (bytes, most) = (kib(self.bytes), kib(self.most));
+        format!("{:<72} {bytes:>9.1} KiB, at most {most:.0}{mark}", self.name)
     }
 }
 
@@ -42,7 +46,7 @@ pub(crate) fn peaks() -> Vec<Peak> {
     let lines = chunk.lines().count() * 1024;
     let idle = peak(dir.path(), "small", 1);
     let bytes = peak(dir.path(), "large", lines - 2_000).saturating_sub(idle);
-    vec![Peak { name: "read 2,000 lines at the end of 1 GB", bytes, most: 16 << 20 }]
+    vec![Peak { name: "read 2,000 lines at the end of 1 GB, above idle", bytes, most: 16 << 20 }]
 }
 
 /// The peak of a process of its own that makes one call.

@@ -10,9 +10,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments;
+use crate::args::Asks;
 use crate::diff::in_colour;
 use crate::open::Haft;
 use crate::print::Printer;
+use crate::queue::Queue;
 use crate::terminal::Terminal;
 
 pub(crate) async fn run(
@@ -20,11 +22,16 @@ pub(crate) async fn run(
     printer: Printer<'_>,
     tool: String,
     args: String,
+    asks: Asks,
 ) -> anyhow::Result<u8> {
     haft.recover(printer)?;
-    let runtime = haft.runtime(Terminal::find(&haft.environment))?;
-    let toolset = haft.toolset(&runtime).await;
-    let args = Arguments::Text(arguments(args)?);
+    let runtime = match asks {
+        Asks::Terminal => haft.runtime(Terminal::find(&haft.environment))?,
+        Asks::Queue => haft.runtime(Queue::of(haft))?,
+    };
+    let args = arguments(args)?;
+    let toolset = haft.toolset_for(&runtime, &tool, &args).await;
+    let args = Arguments::Text(args);
     let settled = match haft.session(&runtime).await {
         Ok(session) => {
             let call = Call::new(session, tool, args);

@@ -1,11 +1,8 @@
 //! `haft doctor`: what works here, what does not, and what to do about it.
 
-use std::path::Path;
+mod looks;
 
-use haft_exec::sandbox::layers::State as Layer;
-use haft_runtime::permission::check;
-use haft_runtime::{Headless, Store};
-use haft_tools::SandboxMode;
+use haft_runtime::plain;
 use serde::Serialize;
 
 use crate::args::Common;
@@ -37,87 +34,17 @@ pub(crate) async fn run(
     let json = common.json;
     let mut findings = vec![version(), terminal(&environment)];
     match Haft::open(environment, common) {
-        Ok(haft) => findings.extend(look(&haft).await?),
+        Ok(haft) => findings.extend(looks::all(&haft).await),
         Err(error) => findings.push(broken("config", format!("{error:#}"))),
     }
     let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
     if json {
         printer.json(&findings)?;
     } else {
-        findings.iter().for_each(|finding| printer.line(line(finding, printer)));
+        lines(&findings, printer).iter().for_each(|line| printer.line(line));
+        printer.line(summary(&findings, printer));
     }
     Ok(u8::from(is_broken))
-}
-
-async fn look(haft: &Haft) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = vec![fine("workspace", haft.root.display().to_string())];
-    for config in &haft.configs {
-        let rules = config.rules.rules.len();
-        findings.push(fine("config", format!("{}: {rules} rules", config.path.display())));
-    }
-    if haft.configs.is_empty() {
-        findings.push(fine("config", "none; the built-in rules hold".to_owned()));
-    }
-    findings.extend(haft.warnings.iter().map(|warning| note("config", warning.clone())));
-    findings.push(rules(haft));
-    findings.push(store(haft));
-    findings.extend(sandbox(haft).await);
-    findings.extend(tools(haft).await?);
-    Ok(findings)
-}
-
-fn rules(haft: &Haft) -> Finding {
-    match haft.policy() {
-        Err(error) => broken("rules", format!("{error:#}")),
-        Ok(policy) => match check(&policy).len() {
-            0 => fine("rules", "every rule can decide something".to_owned()),
-            count => note("rules", format!("{count} can never decide; see `haft policy check`")),
-        },
-    }
-}
-
-/// Opens the store for real: a folder that cannot be written to shows only then.
-fn store(haft: &Haft) -> Finding {
-    match haft.store.sessions(None, usize::MAX) {
-        Ok(sessions) => {
-            let place = haft.environment.state_dir.as_deref().unwrap_or(Path::new("nowhere"));
-            fine("store", format!("{}: {} sessions", place.display(), sessions.len()))
-        }
-        Err(error) => broken("store", error.to_string()),
-    }
-}
-
-/// The shell, and each layer of the sandbox as the kernel gives it here.
-async fn sandbox(haft: &Haft) -> Vec<Finding> {
-    let commands = haft.commands();
-    let settings = commands.settings();
-    let mut findings = vec![fine("shell", settings.shell.display().to_string())];
-    let mode = settings.sandbox.as_str();
-    if settings.sandbox == SandboxMode::Off {
-        let says = format!("{mode}: commands may do what you may do");
-        findings.push(note("sandbox", says));
-        return findings;
-    }
-    findings.push(fine("sandbox", mode.to_owned()));
-    match commands.keeper().layers().await {
-        Err(error) => findings.push(broken("sandbox", error.to_string())),
-        Ok(layers) => findings.extend(layers.0.iter().map(|(layer, state)| match state {
-            Layer::Missing(why) => {
-                note("sandbox", format!("{} missing ({why}): {}", layer.name(), layer.without()))
-            }
-            _ => fine("sandbox", format!("{} in force", layer.name())),
-        })),
-    }
-    findings
-}
-
-async fn tools(haft: &Haft) -> anyhow::Result<Vec<Finding>> {
-    let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await;
-    let mut findings = vec![fine("tools", toolset.names().join(", "))];
-    let left_out = toolset.left_out().iter();
-    findings.extend(left_out.map(|one| note("tools", format!("{}: {}", one.id, one.reason))));
-    Ok(findings)
 }
 
 fn version() -> Finding {
@@ -133,14 +60,33 @@ fn terminal(environment: &Environment) -> Finding {
     }
 }
 
-fn line(finding: &Finding, printer: Printer<'_>) -> String {
+/// A line for each finding, in columns; what is about the same thing as the line above does not repeat it.
+fn lines(findings: &[Finding], printer: Printer<'_>) -> Vec<String> {
     use anstyle::AnsiColor;
-    let (colour, mark) = match finding.state {
-        State::Fine => (AnsiColor::Green, "✓"),
-        State::Note => (AnsiColor::Yellow, "·"),
-        State::Broken => (AnsiColor::Red, "✗"),
+    let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
+    let mut above = "";
+    let line = |finding: &Finding| {
+        let (colour, mark) = match finding.state {
+            State::Fine => (AnsiColor::Green, "✓"),
+            State::Note => (AnsiColor::Yellow, "·"),
+            State::Broken => (AnsiColor::Red, "✗"),
+        };
+        let what = if above == finding.what { "" } else { finding.what };
+        above = finding.what;
+        let what = printer.bold(&format!("{what:width$}"));
+        format!("{} {what}  {}", printer.paint(colour, mark), plain(&finding.says))
     };
-    format!("{} {:10} {}", printer.paint(colour, mark), finding.what, finding.says)
+    findings.iter().map(line).collect()
+}
+
+fn summary(findings: &[Finding], printer: Printer<'_>) -> String {
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let says = match (count(State::Broken), count(State::Note)) {
+        (0, 0) => "everything works".to_owned(),
+        (0, notes) => format!("everything works; {notes} to note"),
+        (broken, notes) => format!("{broken} broken, {notes} to note"),
+    };
+    printer.dim(&says)
 }
 
 fn fine(what: &'static str, says: String) -> Finding {

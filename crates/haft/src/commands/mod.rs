@@ -11,6 +11,7 @@ use crate::print::Printer;
 use haft_runtime::plain;
 use haft_workspace::journal::Way;
 
+mod approve;
 mod call;
 mod completions;
 mod config;
@@ -18,9 +19,11 @@ mod doctor;
 mod grants;
 mod log;
 mod man;
+mod mcp;
 mod policy;
 mod schema;
 mod sessions;
+mod setup;
 mod tools;
 mod trust;
 mod undo;
@@ -44,8 +47,8 @@ pub(crate) async fn run(
         anyhow::Ok(haft)
     };
     match command {
-        Command::Call { tool, args } => {
-            call::run(&open(environment, common)?, printer, tool, args).await
+        Command::Call { tool, args, asks } => {
+            call::run(&open(environment, common)?, printer, tool, args, asks).await
         }
         Command::Tools => tools::run(&open(environment, common)?, printer).await,
         Command::Schema { format, strict, tools } => {
@@ -53,6 +56,9 @@ pub(crate) async fn run(
         }
         Command::Policy(command) => {
             policy::run(&open(environment, common)?, printer, command).await
+        }
+        Command::Approve { command } => {
+            approve::run(&open(environment, common)?, printer, command).await
         }
         Command::Grants { command } => grants::run(&open(environment, common)?, printer, command),
         Command::Sessions { command } => {
@@ -67,7 +73,9 @@ pub(crate) async fn run(
         Command::Trust { command } => {
             trust::run(&Haft::open(environment, common)?, printer, command)
         }
+        Command::Setup(args) => setup::run(environment, common, printer, args).await,
         Command::Doctor => doctor::run(environment, common, printer).await,
+        Command::Mcp(args) => mcp::run(&open(environment, common)?, printer, args).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),
     }

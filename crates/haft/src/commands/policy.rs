@@ -35,8 +35,9 @@ async fn explain(
     args: String,
 ) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
-    let toolset = haft.toolset(&runtime).await;
-    let call = Call::new(session(haft), tool, Arguments::Text(arguments(args)?));
+    let args = arguments(args)?;
+    let toolset = haft.toolset_for(&runtime, &tool, &args).await;
+    let call = Call::new(session(haft), tool, Arguments::Text(args));
     let explanation = match toolset.explain(&call).await {
         Ok(explanation) => explanation,
         Err(error) => return refused(haft, printer, &error),

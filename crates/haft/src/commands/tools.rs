@@ -1,6 +1,7 @@
 //! `haft tools`: what is offered to a model, and what is not and why.
 
-use haft_runtime::{Advertised, Headless};
+use haft_mcp::client::State;
+use haft_runtime::{Advertised, Headless, plain};
 use serde_json::{Value, json};
 
 use crate::open::Haft;
@@ -11,13 +12,24 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
     let toolset = haft.toolset(&runtime).await;
     if haft.common.json {
         let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
-        printer.json(&json!({ "tools": tools, "left_out": toolset.left_out() }))?;
+        let left_out = toolset.left_out();
+        let servers = haft.servers.reports();
+        printer.json(&json!({ "tools": tools, "left_out": left_out, "servers": servers }))?;
         return Ok(0);
     }
     let rows: Vec<Vec<String>> = toolset.advertised().map(|tool| row(&tool)).collect();
     columns(&rows).into_iter().for_each(|line| printer.line(line));
     for left_out in toolset.left_out() {
         printer.line(printer.dim(&format!("{}: not offered: {}", left_out.id, left_out.reason)));
+    }
+    for server in haft.servers.reports() {
+        if let State::Broken { why } = &server.state {
+            printer.line(format!("{}: does not work: {}", server.name, plain(why)));
+        }
+        for (tool, why) in &server.left_out {
+            let line = format!("{}, {}: not offered: {}", server.name, plain(tool), plain(why));
+            printer.line(printer.dim(&line));
+        }
     }
     Ok(0)
 }

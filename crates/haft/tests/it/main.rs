@@ -7,12 +7,15 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod approve;
 mod asks;
 mod bash;
 mod batch;
 mod bounds;
 mod contract;
+mod hosts;
 mod journal;
+mod mcp;
 mod mounts;
 mod policy;
 mod policy_tools;
@@ -21,9 +24,12 @@ mod questions;
 mod robustness;
 mod search;
 mod seat;
+mod servers;
+mod setup;
 #[path = "../../../haft-web/tests/it/site.rs"]
 mod site;
 mod surface;
+mod surfaces;
 mod trust;
 mod web;
 mod world;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 15] = [
     "read",
     "list",
     "glob",
@@ -15,13 +15,14 @@ const TOOLS: [&str; 14] = [
     "undo",
     "bash",
     "job",
+    "webfetch",
     "todowrite",
     "todoread",
     "question",
     "batch",
 ];
 const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "call",
     "tools",
     "schema",
@@ -33,6 +34,7 @@ const COMMANDS: [&str; 14] = [
     "redo",
     "config",
     "trust",
+    "setup",
     "doctor",
     "completions",
     "man",
@@ -192,7 +194,7 @@ fn the_config_schema_is_a_json_schema_of_an_object() {
     let schema: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["type"], "object");
-    for key in ["permission", "limits", "features", "sandbox", "web", "agent"] {
+    for key in ["permission", "limits", "features", "sandbox", "web", "mcp", "agent"] {
         assert!(schema["properties"].get(key).is_some(), "{key}: {schema}");
     }
 }
@@ -219,16 +221,61 @@ fn doctor_looks_at_everything_and_is_content() {
     let findings = findings.as_array().unwrap();
     let mut what: Vec<_> = findings.iter().map(|one| one["what"].as_str().unwrap()).collect();
     what.dedup();
-    let all =
-        ["haft", "terminal", "workspace", "config", "rules", "store", "shell", "sandbox", "tools"];
+    let all = [
+        "haft",
+        "terminal",
+        "workspace",
+        "config",
+        "rules",
+        "store",
+        "journal",
+        "shell",
+        "sandbox",
+        "tools",
+        "mcp",
+    ];
     assert_eq!(what, all);
     assert!(findings.iter().all(|one| one["state"] != "broken"), "{findings:?}");
     assert!(findings.iter().all(|one| keys(one) == ["what", "state", "says"]));
+    for says in ["protocol 2025-11-25", "protocol 2026-07-28"] {
+        assert!(findings.iter().any(|one| one["says"].to_string().contains(says)), "{says}");
+    }
     world.user_config("[permission]\nbash = \"perhaps\"\n");
     let ran = world.haft(&["doctor", "--json"]).run().coded(1);
     let broken = ran.json().as_array().unwrap().last().unwrap().clone();
     assert_eq!(broken["state"], "broken");
     assert!(broken["says"].as_str().unwrap().contains("config.toml:2"), "{broken}");
+}
+
+#[test]
+fn doctor_tells_which_rule_wins_and_which_server_and_host_is_there() {
+    let world = World::new();
+    world.user_config(
+        "[permission]\nbash = \"deny\"\n[mcp.gone]\ncommand = [\"no-such-program\"]\n",
+    );
+    world.put("bin/codex", "#!/bin/sh\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs_err::set_permissions(world.path("bin/codex"), mode).unwrap();
+    world.haft(&["setup", "claude", "--scope", "project", "--write", "--yes"]).run().done();
+    let doctor = |args: &[&str]| {
+        world.haft(args).env("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()))
+    };
+    let text = doctor(&["doctor"]).run().coded(1).stdout;
+    let file = world.path("config/haft/config.toml");
+    for says in [
+        &format!("run a command: deny, by `bash * = deny` ({}:2)", file.display()),
+        "read a file: allow",
+        "✗ server     gone: no-such-program was not found",
+        "· host       claude: not found, but set up in",
+        "codex; `haft setup codex --write` plugs haft in",
+        "\n1 broken, ",
+    ] {
+        assert!(text.contains(says), "{says}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "no colours in a pipe");
+    world.haft(&["setup", "codex", "--write", "--yes"]).run().done();
+    let text = doctor(&["doctor"]).run().coded(1).stdout;
+    assert!(text.contains("codex: set up in"), "{text}");
 }
 
 #[test]

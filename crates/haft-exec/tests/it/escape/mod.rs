@@ -4,11 +4,32 @@ mod calls;
 mod outside;
 mod scripts;
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use haft_exec::sandbox::{Demand, Kind, Protected};
-use haft_exec::{Command, Confinement, Keeper, Sandbox};
+use haft_exec::{Command, Confinement, Host, Hosts, Keeper, Sandbox};
 
 use crate::world::{keeper, run};
 use outside::Outside;
+
+/// Lets every name through that leads to the machine itself, but not there.
+#[derive(Debug)]
+struct AnyName;
+
+impl Hosts for AnyName {
+    fn allows(&self, host: &Host, _: u16) -> bool {
+        host.is_loopback()
+    }
+
+    fn allows_local(&self, _: &Host, _: IpAddr, _: u16) -> bool {
+        false
+    }
+
+    fn hint(&self, _: &Host, _: u16) -> String {
+        String::new()
+    }
+}
 
 /// What is tried: a script, or a part of this binary that makes system calls.
 struct Probe {
@@ -68,6 +89,8 @@ fn probes(outside: &Outside) -> Vec<Probe> {
     let with = |name: &str, mut command: Command| {
         command.env = outside.environment();
         command.sandbox = Sandbox::Confined(confinement.clone());
+        // The proxy at its widest: any name, and no address of the machine.
+        command.hosts = Some(Arc::new(AnyName));
         Probe { name: name.to_owned(), command }
     };
     let shell = |script: &str| {
@@ -100,6 +123,8 @@ fn confinement(outside: &Outside) -> Confinement {
         hidden: outside.hidden(),
         // Also where it lies below /tmp, which is private: there must be something to harm.
         visible: vec![outside.at(""), crate::world::built()],
+        // A network that all of them share, each after the other.
+        peers: Some("probes".to_owned()),
         demand: Demand::Everything,
         ..Confinement::workspace([work])
     }

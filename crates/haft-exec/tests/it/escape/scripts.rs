@@ -229,6 +229,31 @@ pub(super) const ALL: &[(&str, &str)] = &[
         "sockets by tools",
         "curl -m 2 -s http://127.0.0.1:$TCP && echo ESCAPED; nc -w 1 127.0.0.1 $TCP < /dev/null && echo ESCAPED; curl -m 2 -s --unix-socket $O/socket http://x && echo ESCAPED",
     ),
+    (
+        "the machine through the proxy",
+        "for h in 127.0.0.1 localhost localhost. 127.1 0x7f.1 2130706433 [::1] [::ffff:127.0.0.1] 0.0.0.0; do \
+        curl -m 2 -sf --noproxy '' http://$h:$TCP && echo ESCAPED $h; \
+        curl -m 2 -sf --noproxy '' -p http://$h:$TCP && echo ESCAPED $h; done",
+    ),
+    (
+        "the machine through the proxy, by hand",
+        "u=${HTTP_PROXY#http://}; a=$(printf %s \"${u%@*}\" | base64 -w0); \
+        for h in 127.0.0.1 localhost [::ffff:127.0.0.1] 0.0.0.0 127.1; do exec 3<>/dev/tcp/127.0.0.1/${u##*:}; \
+        printf 'CONNECT %s:%s HTTP/1.1\\r\\nProxy-Authorization: Basic %s\\r\\n\\r\\nx' $h $TCP $a >&3; \
+        timeout 2 head -n 1 <&3 | grep ' 200 ' && echo ESCAPED; exec 3>&-; done",
+    ),
+    (
+        "files of networks",
+        "readlink /proc/*/fd/* 2>/dev/null | grep -e net: -e user: && echo ESCAPED; \
+        for n in /proc/1/ns/net /proc/self/ns/net /proc/self/ns/user; do nsenter --net=$n true && echo ESCAPED; \
+        nsenter --user=$n true && echo ESCAPED; done",
+    ),
+    (
+        "change the shared network",
+        "ip link set lo down && echo ESCAPED; ip link add x type dummy && echo ESCAPED; \
+        ip addr add 10.9.8.7/8 dev lo && echo ESCAPED; ip route add default dev lo && echo ESCAPED; \
+        (echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start) && echo ESCAPED",
+    ),
     // Limits and terminals.
     ("core files", "[ $(ulimit -Hc) = 0 ] || echo ESCAPED"),
     ("a terminal", "(: > /dev/tty) 2>/dev/null && echo ESCAPED; tty && echo ESCAPED"),

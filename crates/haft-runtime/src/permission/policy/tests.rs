@@ -117,6 +117,43 @@ fn a_deny_of_the_same_permission_makes_an_unproven_effect_ask() {
 }
 
 #[test]
+fn a_narrower_ask_makes_an_unproven_effect_ask_where_it_would_count() {
+    let unknown = Effect::run("$x").unproven("`$x` is not known");
+    let partly = Effect::run("git $x").certain_up_to("git");
+    let user = || Layer::new(LayerKind::User, "user");
+    let later = user().rule("bash", "*", Allow).rule("bash", "git push *", Ask);
+    let earlier = user().rule("bash", "git push *", Ask).rule("bash", "*", Allow);
+    let specific = Layer::new(LayerKind::Project, "project").rule("bash", "git push *", Ask);
+    let built_in = Layer::new(LayerKind::BuiltIn, "built-in").rule("*", "*", Ask);
+    let all = || user().rule("bash", "*", Allow);
+    for (layers, expected) in [
+        (vec![later], Ask),
+        (vec![earlier], Allow),
+        (vec![all(), specific.clone()], Ask),
+        (vec![built_in, all()], Allow),
+        (vec![all(), user().rule("bash", "*", Allow), specific], Ask),
+        (vec![all(), user().rule("read", "*.env", Ask)], Allow),
+    ] {
+        let policy = Policy::new(layers);
+        assert_eq!(policy.decide(&unknown).action, expected, "{policy:?}");
+        assert_eq!(policy.decide(&partly).action, expected, "{policy:?}");
+        assert_eq!(policy.allows(&unknown), expected == Allow);
+        assert_eq!(policy.decide(&Effect::run("git log")).action, Allow);
+    }
+}
+
+#[test]
+fn an_effect_that_is_mentioned_meets_a_deny_and_an_ask_that_means_it() {
+    let user = || Layer::new(LayerKind::User, "user").rule("bash", "*", Ask);
+    let rm = Effect::run("rm x").mentioned();
+    assert_eq!(Policy::new(vec![user()]).decide(&rm).action, Allow);
+    for action in [Allow, Ask, Deny] {
+        let policy = Policy::new(vec![user().rule("bash", "rm *", action)]);
+        assert_eq!(policy.decide(&rm).action, action);
+    }
+}
+
+#[test]
 fn a_deny_matches_what_is_unproven_as_always() {
     let policy = user(&[("bash", "*", Allow), ("bash", "rm *", Deny)]);
     assert_eq!(policy.decide(&Effect::run("rm $x").unproven("`$x`")).action, Deny);

@@ -135,8 +135,6 @@ fn what_a_command_changed_is_undone_when_it_was_taken_down() {
     fs_err::os::unix::fs::symlink("run.sh", world.path("link")).unwrap();
     fs_err::create_dir(world.path("empty")).unwrap();
     let before = world.tree();
-    world.journal.keep(b"old").unwrap();
-    world.journal.keep(b"echo").unwrap();
 
     fs_err::set_permissions(world.path("run.sh"), PermissionsExt::from_mode(0o755)).unwrap();
     fs_err::rename(world.path("gone"), world.path("moved")).unwrap();
@@ -160,7 +158,10 @@ fn what_a_command_changed_is_undone_when_it_was_taken_down() {
     ];
     let changes =
         changes.map(|(name, before, after)| Changed { path: world.path(name), before, after });
-    world.journal.record(label("bash"), changes.into()).unwrap();
+    let recording = world.journal.recording().unwrap();
+    recording.keep(b"old").unwrap();
+    recording.keep(b"echo").unwrap();
+    recording.finish(label("bash"), changes.into()).unwrap();
     let after = world.tree();
     world.reverse(Way::Undo).unwrap();
     assert_eq!(world.tree(), before);

@@ -113,12 +113,23 @@ impl Case {
 
     fn decide_alone(&self, effect: &Effect) -> (Action, bool) {
         let mut words = Vec::new();
+        // Of the rules that ask, those that a later `*` does not outweigh.
+        let mut asks = 0;
         for kind in KINDS {
             for (_, rules) in self.layers.iter().filter(|(of, _)| *of == kind) {
                 let mut word = None;
                 for rule in rules {
                     if matches(rule.0, rule.1, effect) {
                         word = Some(*rule);
+                    }
+                }
+                let last = rules.iter().rposition(|rule| matches(rule.0, rule.1, effect));
+                for (at, rule) in rules.iter().enumerate() {
+                    if rule.2 == Action::Ask && naive(rule.0, &effect.key) {
+                        asks += 1;
+                    }
+                    if Some(at) == last && (rule.1, rule.2) == ("*", Action::Allow) {
+                        asks = 0;
                     }
                 }
                 words.extend(word);
@@ -141,7 +152,8 @@ impl Case {
         }
         let mut rules = self.layers.iter().flat_map(|(_, rules)| rules);
         let any_deny = rules.any(|rule| rule.2 == Action::Deny && naive(rule.0, &effect.key));
-        if effect.unproven.is_some() && (!allows(&|pattern| pattern == "*") || any_deny) {
+        if effect.unproven.is_some() && (!allows(&|pattern| pattern == "*") || any_deny || asks > 0)
+        {
             return (Action::Ask, false);
         }
         (Action::Allow, false)

@@ -1,0 +1,155 @@
+//! All servers of a config: connected beside each other, their tools given to the runtime and kept current.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use haft_exec::Keeper;
+use haft_runtime::{DynTool, Runtime};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::server::{Report, Server, State, Tools};
+use super::settings::ServerSettings;
+
+/// How long after a failure a server is tried again by itself, at first and at most.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// The servers of a config. Dropping it stops listening to them; they end when their tools are dropped.
+pub struct Servers {
+    all: Vec<Listed>,
+    stop: CancellationToken,
+    _stop_with_us: DropGuard,
+}
+
+/// A server, and what tells that its tools changed, until somebody listens.
+struct Listed {
+    server: Arc<Server>,
+    changes: Mutex<Option<mpsc::UnboundedReceiver<()>>>,
+}
+
+impl Servers {
+    /// None of them is started before it is needed; `keeper` starts those that are commands.
+    #[must_use]
+    pub fn new(settings: Vec<ServerSettings>, keeper: Arc<Keeper>) -> Self {
+        let listed = |settings| {
+            let (changed, changes) = mpsc::unbounded_channel();
+            let server = Arc::new(Server::new(settings, Arc::clone(&keeper), changed));
+            Listed { server, changes: Mutex::new(Some(changes)) }
+        };
+        Self { all: settings.into_iter().map(listed).collect(), ..Self::none() }
+    }
+
+    /// No servers at all.
+    #[must_use]
+    pub fn none() -> Self {
+        let stop = CancellationToken::new();
+        let _stop_with_us = stop.clone().drop_guard();
+        Self { all: Vec::new(), stop, _stop_with_us }
+    }
+
+    /// Gives the runtime the tools of those servers whose names are wanted, and keeps them current.
+    ///
+    /// All are asked at once, each no longer than its own patience. One that fails is reported.
+    pub async fn offer(&self, runtime: &Runtime, wanted: impl Fn(&str) -> bool) {
+        let wanted: Vec<_> = self.all.iter().filter(|it| wanted(it.server.name())).collect();
+        // Whoever has the receiver has not been offered yet.
+        let fresh = wanted.into_iter().filter_map(|it| {
+            let changes = it.changes.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+            Some((Arc::clone(&it.server), changes))
+        });
+        let asked = fresh.map(|(server, changes)| async move {
+            let tools = server.tools().await;
+            (server, changes, tools)
+        });
+        for (server, changes, tools) in join_all(asked).await {
+            let mut offered = Offered { server, runtime: runtime.clone(), ids: BTreeMap::new() };
+            if let Ok((tools, left_out)) = tools {
+                offered.replace(tools, left_out);
+            }
+            let stop = self.stop.clone();
+            tokio::spawn(async move { stop.run_until_cancelled(offered.follow(changes)).await });
+        }
+    }
+
+    /// What there is to know of each.
+    #[must_use]
+    pub fn reports(&self) -> Vec<Report> {
+        self.all.iter().map(|it| it.server.report()).collect()
+    }
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+/// The tools of one server that the runtime has.
+struct Offered {
+    server: Arc<Server>,
+    runtime: Runtime,
+    /// What each looked like when it was given.
+    ids: BTreeMap<String, String>,
+}
+
+impl Offered {
+    /// Waits for changes and follows them; a server that never worked is tried again and again.
+    async fn follow(mut self, mut changes: mpsc::UnboundedReceiver<()>) {
+        let mut wait = FIRST_WAIT;
+        loop {
+            let is_broken = matches!(self.server.report().state, State::Broken { .. });
+            tokio::select! {
+                change = changes.recv() => {
+                    if change.is_none() {
+                        return;
+                    }
+                    // Whatever else was said meanwhile is answered by the same question.
+                    while changes.try_recv().is_ok() {}
+                }
+                () = tokio::time::sleep(wait), if is_broken => {
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+            }
+            if let Ok((tools, left_out)) = self.server.tools().await {
+                self.replace(tools, left_out);
+                wait = FIRST_WAIT;
+            }
+        }
+    }
+
+    /// Gives the runtime these tools in place of those it has; what is the same is left alone.
+    fn replace(&mut self, tools: Tools, mut left_out: Vec<(String, String)>) {
+        let mut now = BTreeMap::new();
+        for tool in &tools {
+            let (id, looks) = (tool.id().to_owned(), looks(tool.as_ref()));
+            if now.contains_key(&id) {
+                left_out.push((id, "two of its tools have this name".to_owned()));
+                continue;
+            }
+            if self.ids.get(&id) != Some(&looks) {
+                if self.ids.remove(&id).is_some() {
+                    self.runtime.remove_tool(&id);
+                }
+                if let Err(error) = self.runtime.add_tool(Arc::clone(tool)) {
+                    left_out.push((id, error.to_string()));
+                    continue;
+                }
+            }
+            now.insert(id, looks);
+        }
+        for gone in self.ids.keys().filter(|id| !now.contains_key(*id)) {
+            self.runtime.remove_tool(gone);
+        }
+        self.server.note_tools(now.keys().cloned().collect(), left_out);
+        self.ids = now;
+    }
+}
+
+/// All that a model sees of a tool.
+fn looks(tool: &dyn DynTool) -> String {
+    let schema = tool.schema().map(|schema| schema.as_value().to_string()).unwrap_or_default();
+    format!("{}\n{schema}\n{:?}", tool.description(), tool.traits())
+}

@@ -1,0 +1,144 @@
+//! haft's tools for any agent that speaks MCP, on stdio and over HTTP.
+//!
+//! A [`Server`] is a runtime put in the protocol's form. The runtime needs its host before there is a
+//! server, so the one who answers comes first:
+//!
+//! ```
+//! use haft_mcp::server::{AskMode, Asks, Server, Settings};
+//! use haft_runtime::{AgentId, Runtime};
+//!
+//! let asks = Asks::new(AskMode::Auto);
+//! let runtime = Runtime::builder("/project").host(asks).build();
+//! let agent = AgentId::parse("build").unwrap();
+//! let server = Server::new(runtime, Settings::new("/project", agent));
+//! # drop(server);
+//! ```
+
+mod answer;
+mod asks;
+mod call;
+mod forms;
+mod handler;
+pub mod http;
+mod line;
+mod parked;
+mod progress;
+mod resources;
+mod stdio;
+mod tools;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_runtime::{
+    AgentId, Audience, CallId, CancellationToken, Client, NewSession, Runtime, SessionId,
+    ToolError, Toolset,
+};
+
+pub use asks::{AskMode, Asks, UnknownAskMode};
+pub use line::{Elicited, elicit};
+pub use stdio::{ServeError, Stdio, stdio};
+
+use parked::Parked;
+use resources::Kept;
+
+/// What a server says and does beyond its runtime.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The root of the project that sessions are opened in.
+    pub project: String,
+    /// For whom tools are chosen.
+    pub audience: Audience,
+    /// The session of every call that names no other.
+    pub session: SessionId,
+    /// Whether results are also given as structured content; hosts then show the model nothing else.
+    pub structured: bool,
+    /// The version that is told to clients.
+    pub version: String,
+}
+
+impl Settings {
+    /// A fresh session of this agent, results as text alone.
+    #[must_use]
+    pub fn new(project: impl Into<String>, agent: AgentId) -> Self {
+        let mut audience = Audience::of(agent);
+        audience.client = Client::Mcp;
+        Self {
+            project: project.into(),
+            audience,
+            session: SessionId::fresh(),
+            structured: false,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// A runtime, offered over MCP. Cheap to clone.
+#[derive(Clone)]
+pub struct Server {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    runtime: Runtime,
+    settings: Settings,
+    /// The sessions that are in the store already.
+    opened: Mutex<HashSet<SessionId>>,
+    kept: Kept,
+    parked: Parked,
+    /// Fires when nobody is left to answer: every call ends.
+    closing: CancellationToken,
+}
+
+impl Server {
+    /// Offers `runtime`, whose host is an [`Asks`].
+    #[must_use]
+    pub fn new(runtime: Runtime, settings: Settings) -> Self {
+        let inner = Inner {
+            runtime,
+            settings,
+            opened: Mutex::default(),
+            kept: Kept::default(),
+            parked: Parked::default(),
+            closing: CancellationToken::new(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Ends every call; no more are taken.
+    pub fn close(&self) {
+        self.inner.closing.cancel();
+        self.inner.parked.clear();
+    }
+
+    /// What the agent is shown now. Built when it is first needed.
+    async fn toolset(&self) -> Toolset {
+        self.inner.runtime.toolset(&self.inner.settings.audience).await
+    }
+
+    /// Sees to it that a session is in the store, with its project.
+    async fn open(&self, session: &SessionId) -> Result<(), ToolError> {
+        if self.opened().contains(session) {
+            return Ok(());
+        }
+        let new = NewSession {
+            id: session.clone(),
+            project: self.inner.settings.project.clone(),
+            parent: None,
+            agent: self.inner.settings.audience.agent.id.clone(),
+        };
+        self.inner.runtime.open_session(new).await?;
+        self.opened().insert(session.clone());
+        Ok(())
+    }
+
+    fn opened(&self) -> std::sync::MutexGuard<'_, HashSet<SessionId>> {
+        self.inner.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The id that a host gave to the call, where it is one of those that do.
+fn call_id(meta: &rmcp::model::RequestMetaObject) -> Option<CallId> {
+    const KEYS: [&str; 2] = ["claudecode/toolUseId", "haft/callId"];
+    KEYS.iter().find_map(|key| CallId::parse(meta.get(*key)?.as_str()?).ok())
+}

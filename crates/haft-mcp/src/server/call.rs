@@ -1,0 +1,238 @@
+//! One `tools/call`: started, attended to, parked while the user thinks, and taken up again.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use haft_runtime::{Arguments, Call, CallId, CancellationToken, SessionId, Settled};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
+    ElicitRequest, ElicitResult, ElicitationAction, ErrorData, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, ServerRequest,
+};
+use rmcp::service::{Peer, RequestContext, RoleServer};
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+use tokio_util::sync::DropGuard;
+
+use super::line::{self, Line, Reach, Wish};
+use super::parked::{Binding, Refused, Waiting};
+use super::progress::Progress;
+use super::{Server, answer, call_id};
+
+/// A call that runs, in the hands of whoever attends to it. Dropped, the call is cancelled.
+pub(super) struct OpenCall {
+    cancel: CancellationToken,
+    _cancel_when_dropped: DropGuard,
+    pub(super) id: CallId,
+    session: SessionId,
+    binding: Binding,
+    /// How often it was parked; a ticket is good for once.
+    pub(super) round: u32,
+    work: JoinHandle<Settled>,
+    line: Arc<Line>,
+    wishes: UnboundedReceiver<Wish>,
+}
+
+impl Server {
+    /// Answers `tools/call`.
+    pub(super) async fn call(
+        &self,
+        params: CallToolRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let session = self.session_of(cx)?;
+        let binding = Binding::of(&session, &params.name, params.arguments.as_ref());
+        let reach = Reach::of(cx);
+        let Some(state) = &params.request_state else {
+            return match self.start(params, session, binding, reach, cx).await {
+                Ok(open) => self.attend(open, reach, cx).await,
+                Err(says) => Ok(failed(says)),
+            };
+        };
+        match self.inner.parked.take(state, &binding) {
+            Ok(waiting) => self.resume(waiting, params.input_responses, reach, cx).await,
+            Err(Refused::Forged) => Err(ErrorData::invalid_params(
+                "requestState is not what this server gave for this call; make the call anew",
+                None,
+            )),
+            Err(Refused::Gone) => Ok(failed(
+                "the call has ended, because what it asked was not answered in time; \
+                 make it again without requestState"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// Starts a call; what went wrong before it could, in words for the model.
+    async fn start(
+        &self,
+        params: CallToolRequestParams,
+        session: SessionId,
+        binding: Binding,
+        reach: Reach,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<OpenCall, String> {
+        let opened = self.open(&session).await;
+        opened.map_err(|error| {
+            format!("the session cannot be opened, so nothing was run: {error}")
+        })?;
+        let arguments = Value::Object(params.arguments.unwrap_or_default());
+        let args = Arguments::Parsed(arguments);
+        let mut call = Call::new(session.clone(), params.name.into_owned(), args);
+        if let Some(id) = call_id(&cx.meta) {
+            call.id = id;
+        }
+        let id = call.id.clone();
+        let toolset = self.toolset().await;
+        let cancel = self.inner.closing.child_token();
+        let (line, wishes) = Line::new(reach);
+        let heard = cancel.clone();
+        let work = async move { toolset.execute(call, heard).await };
+        let work = tokio::spawn(line::on(Arc::clone(&line), work));
+        let (round, _cancel_when_dropped) = (0, cancel.clone().drop_guard());
+        Ok(OpenCall {
+            cancel,
+            _cancel_when_dropped,
+            id,
+            session,
+            binding,
+            round,
+            work,
+            line,
+            wishes,
+        })
+    }
+
+    /// Takes up a parked call with what the user answered.
+    async fn resume(
+        &self,
+        waiting: Waiting,
+        responses: Option<InputResponses>,
+        reach: Reach,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Waiting { open, asked } = waiting;
+        let unanswered = deliver(asked, &responses.unwrap_or_default());
+        open.line.bind(reach);
+        if !unanswered.is_empty() && reach == Reach::Parked {
+            return self.park(open, unanswered);
+        }
+        self.attend(open, reach, cx).await
+    }
+
+    /// Stays with a call until it ends, or needs the user's answer in another request.
+    async fn attend(
+        &self,
+        mut open: OpenCall,
+        reach: Reach,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut progress = Progress::wanted(cx, &self.inner.runtime, &open.session, &open.id);
+        let mut elicitations = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                settled = &mut open.work => {
+                    if let Some(progress) = &mut progress {
+                        progress.finish().await;
+                    }
+                    let lost = |_| ErrorData::internal_error("the server is closing", None);
+                    return Ok(self.answer(&settled.map_err(lost)?, &open.session).into());
+                }
+                Some(wish) = open.wishes.recv() => match reach {
+                    Reach::Parked => return self.park(open, vec![wish]),
+                    Reach::Awaited => elicitations.push(put(cx.peer.clone(), wish)),
+                    Reach::Nobody => drop(wish),
+                },
+                Some(()) = elicitations.next() => {}
+                () = cx.ct.cancelled(), if !open.cancel.is_cancelled() => open.cancel.cancel(),
+                () = run(&mut progress) => {}
+            }
+        }
+    }
+
+    fn answer(&self, settled: &Settled, session: &SessionId) -> CallToolResult {
+        if let Ok(output) = &settled.result
+            && let Some(path) = answer::kept_path(output)
+        {
+            self.inner.kept.add(session, path, &output.title);
+        }
+        answer::of(settled, self.inner.settings.structured)
+    }
+
+    /// Leaves the call waiting, and says what is needed to go on.
+    fn park(
+        &self,
+        mut open: OpenCall,
+        mut asked: Vec<Wish>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        asked.extend(std::iter::from_fn(|| open.wishes.try_recv().ok()));
+        let request = |wish: &Wish| {
+            let request = ElicitRequest::new(wish.form.request.clone());
+            (wish.key.clone(), InputRequest::Elicitation(request))
+        };
+        let requests: InputRequests = asked.iter().map(request).collect();
+        let (binding, waiting) = (open.binding, Waiting { open, asked });
+        let state = self.inner.parked.put(waiting, &binding);
+        let state = state.map_err(|error| ErrorData::internal_error(error, None))?;
+        self.expire(&state);
+        Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+    }
+
+    /// Ends what nobody has come back for.
+    fn expire(&self, state: &str) {
+        let (inner, state) = (Arc::downgrade(&self.inner), state.to_owned());
+        tokio::spawn(async move {
+            tokio::time::sleep(super::parked::PATIENCE).await;
+            if let Some(inner) = inner.upgrade() {
+                inner.parked.drop_unanswered(&state);
+            }
+        });
+    }
+}
+
+async fn run(progress: &mut Option<Progress>) {
+    match progress {
+        Some(progress) => progress.run().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Asks the client, and passes its answer on. If the call needs none any more, the client is told so.
+async fn put(peer: Peer<RoleServer>, wish: Wish) {
+    let Wish { form, mut answer, .. } = wish;
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(form.request));
+    let answered = tokio::select! {
+        answered = peer.send_request(request) => answered,
+        () = answer.closed() => return,
+    };
+    if let Ok(ClientResult::ElicitResult(result)) = answered {
+        // Whoever waited may be gone meanwhile.
+        let _unheard = answer.send(result);
+    }
+}
+
+/// Passes answers on to those who wait for them; what has none that can be read is given back.
+fn deliver(asked: Vec<Wish>, responses: &InputResponses) -> Vec<Wish> {
+    let mut unanswered = Vec::new();
+    for wish in asked {
+        match responses.get(&wish.key).and_then(|response| read(response, &wish)) {
+            Some(result) => drop(wish.answer.send(result)),
+            None => unanswered.push(wish),
+        }
+    }
+    unanswered
+}
+
+fn read(response: &Value, wish: &Wish) -> Option<ElicitResult> {
+    let result: ElicitResult = serde_json::from_value(response.clone()).ok()?;
+    let accepted = result.action == ElicitationAction::Accept;
+    let fits = result.content.as_ref().is_some_and(|content| (wish.form.fits)(content));
+    (!accepted || fits).then_some(result)
+}
+
+fn failed(says: String) -> CallToolResponse {
+    CallToolResult::error(vec![ContentBlock::text(says)]).into()
+}

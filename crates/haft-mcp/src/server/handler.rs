@@ -1,0 +1,212 @@
+//! What the protocol asks of a server, each answered in a line or two.
+
+use std::sync::Arc;
+
+use haft_runtime::{CancellationToken, Delivery, EventKind, Events, SessionId};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData as McpError, ServerHandler};
+
+use super::resources::{self, Unread};
+use super::{Server, tools};
+
+/// The header by which an HTTP client names the session that its calls belong to.
+const SESSION_HEADER: &str = "haft-session";
+/// The header by which the protocol itself names one, up to 2025-11-25.
+const MCP_SESSION_HEADER: &str = "mcp-session-id";
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let able = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .build();
+        let mut who = Implementation::new("haft", self.inner.settings.version.clone());
+        who.title = Some("haft".to_owned());
+        let mut info = ServerConfig::new(able).with_server_info(who);
+        info.instructions = Some(self.instructions());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, McpError> {
+        one_page(request.as_ref())?;
+        Ok(ListToolsResult::with_all_items(tools::listed(&self.toolset().await)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, McpError> {
+        self.call(request, &cx).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, McpError> {
+        one_page(request.as_ref())?;
+        Ok(ListResourcesResult::with_all_items(self.inner.kept.of(&self.session_of(&cx)?)))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, McpError> {
+        let uri = request.uri;
+        let unknown = |uri: &str| {
+            let data = serde_json::json!({ "uri": uri });
+            ErrorData::resource_not_found("there is no such resource", Some(data))
+        };
+        let Some(store) = self.inner.runtime.store().map(Arc::clone) else {
+            return Err(unknown(&uri));
+        };
+        let asked = uri.clone();
+        let read = tokio::task::spawn_blocking(move || resources::read(&store, &asked)).await;
+        match read {
+            Ok(Ok(contents)) => Ok(ReadResourceResult::new(vec![contents]).into()),
+            Ok(Err(Unread::Failed(why))) => Err(ErrorData::internal_error(why, None)),
+            Ok(Err(Unread::Unknown)) | Err(_) => Err(unknown(&uri)),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, McpError> {
+        Err(McpError::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, McpError> {
+        Err(McpError::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        let mut changes = Changes::of(self);
+        while changes.next().await.is_some() {
+            if cx.peer.notify_tool_list_changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        _requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), McpError> {
+        let mut changes = Changes::of(self);
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                changed = changes.next() => {
+                    let told = subscription.sink().notify_tool_list_changed().await;
+                    if changed.is_none() || told.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _cx: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, McpError> {
+        let method = request.method.as_str();
+        // A method that exists gets here only with parameters that do not fit.
+        let (code, says) = match method {
+            "tools/call" | "resources/read" | "tools/list" | "resources/list" => {
+                (ErrorCode::INVALID_PARAMS, format!("the parameters do not fit {method}"))
+            }
+            _ => (ErrorCode::METHOD_NOT_FOUND, haft_runtime::plain(method)),
+        };
+        Err(McpError::new(code, says.chars().take(200).collect::<String>(), None))
+    }
+}
+
+/// Word that the tools are not what they were.
+struct Changes {
+    events: Events,
+    closing: CancellationToken,
+}
+
+impl Changes {
+    fn of(server: &Server) -> Self {
+        let closing = server.inner.closing.clone();
+        Self { events: server.inner.runtime.events(None), closing }
+    }
+
+    /// Waits for the next; `None` when the server closes.
+    async fn next(&mut self) -> Option<()> {
+        loop {
+            let delivery = tokio::select! {
+                delivery = self.events.next() => delivery?,
+                () = self.closing.cancelled() => return None,
+            };
+            match delivery {
+                Delivery::Event(event) => {
+                    if matches!(*event.kind, EventKind::ToolsChanged { .. }) {
+                        return Some(());
+                    }
+                }
+                // It may have been among those that were missed.
+                Delivery::Missed(_) => return Some(()),
+            }
+        }
+    }
+}
+
+impl Server {
+    /// The session that a request belongs to: the one that its header names, else the server's.
+    pub(super) fn session_of(
+        &self,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<SessionId, ErrorData> {
+        let headers = cx.extensions.get::<http::request::Parts>().map(|parts| &parts.headers);
+        let named = headers.and_then(|headers| {
+            headers.get(SESSION_HEADER).or_else(|| headers.get(MCP_SESSION_HEADER))
+        });
+        let Some(named) = named else { return Ok(self.inner.settings.session.clone()) };
+        let id = named.to_str().ok().and_then(|text| SessionId::parse(text).ok());
+        id.ok_or_else(|| ErrorData::invalid_params("the session's header is no usable id", None))
+    }
+
+    fn instructions(&self) -> String {
+        format!(
+            "These tools work in {}. Paths may be relative to it. What is too long to show is kept, \
+             and the answer says where; read and grep take that path.",
+            self.inner.settings.project
+        )
+    }
+}
+
+/// Everything is on the first page, so there is no cursor to come with.
+fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), McpError> {
+    match request.and_then(|request| request.cursor.as_ref()) {
+        Some(_) => Err(ErrorData::invalid_params("there is no page at this cursor", None)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,148 @@
+//! Scripts inside of scripts: text for another shell, and files whose commands are run.
+
+use super::Walk;
+use super::place::is_stream;
+use super::state::below;
+use super::value::Field;
+use crate::effect::{Action, Certainty, Changes, Run, Shell, Standing};
+use crate::syntax::Span;
+
+/// What shells that are not bash read in another way.
+const BASH_ONLY: [&str; 6] = ["$'", "$\"", "&>", "<<<", "((", "[["];
+
+/// Shells whose scripts are read here.
+const SHELLS: [&str; 5] = ["bash", "rbash", "sh", "dash", "ash"];
+
+/// How many files are read for one script.
+const MOST_FILES: usize = 16;
+
+/// How a file's commands come to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// A shell is given the file.
+    Given,
+    /// It is run as a program, and says itself what reads it.
+    Executed,
+}
+
+/// Whether the program of this name reads scripts as they are read here.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
+impl Walk<'_> {
+    /// Runs a script in a new shell.
+    pub(super) fn shell(&mut self, shell: &str, script: &Field, span: Span) {
+        match script.literal() {
+            Some(text) => {
+                let kind = match shell {
+                    "bash" | "rbash" => Shell::Bash,
+                    "sh" | "dash" | "ash" => Shell::Posix,
+                    _ => Shell::Other,
+                };
+                self.check_shell(kind, text, span);
+                let text = text.to_owned();
+                self.in_new_shell(&text, span);
+            }
+            None => self.doubt("a shell runs text that is not known", span),
+        }
+    }
+
+    /// Doubts what a shell may read in another way than bash.
+    pub(super) fn check_shell(&mut self, shell: Shell, text: &str, span: Span) {
+        match shell {
+            Shell::Bash => {}
+            Shell::Posix if !BASH_ONLY.iter().any(|form| text.contains(form)) => {}
+            Shell::Posix | Shell::Other => {
+                self.doubt("the shell may read the script in another way than bash", span);
+            }
+        }
+    }
+
+    fn in_new_shell(&mut self, text: &str, span: Span) {
+        self.apart(|walk| {
+            walk.state.functions.clear();
+            // Variables may have been handed over, or not.
+            for (name, value) in &mut walk.state.variables {
+                if name != "HOME" {
+                    *value = Field::unknown(&format!("${name}"));
+                }
+            }
+            walk.state.own_separators = false;
+            walk.inner_script(text, span);
+        });
+    }
+
+    /// A file whose commands are run: it is a program of its own.
+    pub(super) fn script_file(&mut self, file: &Field, span: Span) {
+        self.found.changes = Changes::Open;
+        match file.literal() {
+            Some(path) if path == "-" || is_stream(path) || path.starts_with("/dev/") => {
+                self.doubt("commands are run that come from another command", span);
+            }
+            Some(path) => {
+                let shown = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
+                self.note_run(&[Field::text(&shown)], Standing::Asked, span);
+                let bare = path.rsplit('/').next().unwrap_or(path);
+                self.note_run(&[Field::text(bare)], Standing::Mentioned, span);
+                self.read(file, span);
+            }
+            None => self.doubt("the commands of a file are run, and which file is not known", span),
+        }
+    }
+
+    /// Looks into a script that is run by name. The name has to be allowed; of what the script runs,
+    /// only what a rule denies counts. Where that cannot be told, any such rule counts.
+    pub(super) fn content(&mut self, file: &Field, start: Start, span: Span) {
+        let (Some(scripts), Some(path)) = (self.setting.scripts, file.literal()) else { return };
+        for folder in self.state.cwd.clone() {
+            let file = below(&folder, path, false);
+            if self.scripts_read.contains(&file) {
+                continue;
+            }
+            let is_too_much = self.scripts_read.len() >= MOST_FILES;
+            self.scripts_read.insert(file.clone());
+            match (scripts.0)(&file).filter(|text| is_ours(text, start)) {
+                Some(text) if !is_too_much => self.mention(path, &text, span),
+                Some(_) => self.mention_anything(path, span),
+                None => {}
+            }
+        }
+        if self.state.cwd.is_empty() && !path.starts_with('/') {
+            self.mention_anything(path, span);
+        }
+    }
+
+    fn mention(&mut self, path: &str, text: &str, span: Span) {
+        let (found, seen) = (std::mem::take(&mut self.found), std::mem::take(&mut self.seen));
+        let steps = self.steps;
+        self.in_new_shell(text, span);
+        let inner = std::mem::replace(&mut self.found, found);
+        (self.seen, self.steps) = (seen, steps);
+        for run in inner.runs() {
+            let run = Run { standing: Standing::Mentioned, ..run.clone() };
+            self.note(Action::Run(run), Certainty::Possible, span);
+        }
+        if !inner.is_proven() {
+            self.mention_anything(path, span);
+        }
+    }
+
+    /// Notes that a script may run whatever there is.
+    fn mention_anything(&mut self, path: &str, span: Span) {
+        let (words, text) = (vec![path.to_owned()], path.to_owned());
+        let run = Run { words, text, standing: Standing::Mentioned, known: 0 };
+        self.note(Action::Run(run), Certainty::Possible, span);
+    }
+}
+
+/// Whether a text is a script for a shell that is read here.
+fn is_ours(text: &str, start: Start) -> bool {
+    let Some(first) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
+        return true;
+    };
+    let mut words = first.split_whitespace().filter(|word| !word.starts_with('-'));
+    let program = words.next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
+    let program = if program == "env" { words.next().unwrap_or_default() } else { program };
+    start == Start::Given || is_shell(program)
+}

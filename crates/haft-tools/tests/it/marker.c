@@ -1,0 +1,22 @@
+/* A program that writes down how it was called, and does nothing else. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int count, char **words) {
+    static char line[1 << 17];
+    size_t end = strlen(NAME);
+    memcpy(line, NAME, end);
+    for (int at = 1; at < count; at++) {
+        size_t length = strlen(words[at]);
+        if (end + length + 2 > sizeof line) return 99;
+        line[end++] = '\037';
+        memcpy(line + end, words[at], length);
+        end += length;
+    }
+    line[end++] = '\036';
+    /* One write for all, so that no other comes between. */
+    int log = open(LOG, O_WRONLY | O_APPEND);
+    if (log < 0 || write(log, line, end) != (ssize_t)end) return 98;
+    return strcmp(NAME, "beta") == 0;
+}

@@ -1,0 +1,161 @@
+//! `haft mcp` as its hosts meet it: start, list, read, memory; against a bare server and another one.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::measure::{Row, median, medians};
+use crate::memory::Peak;
+
+/// What a start may take, whatever a bare server takes.
+const QUICK: Duration = Duration::from_millis(10);
+
+pub(crate) fn rows() -> Vec<Row> {
+    let dir = folder();
+    let bare = bare_server();
+    let ours = || Client::start(haft(dir.path()));
+    let (start, bare_start) =
+        medians(31, || drop(ours()), || drop(Client::start(Command::new(&bare))));
+    let mut rows = vec![Row {
+        name: "mcp: from start to the answer to initialize, against a bare server",
+        figure: start,
+        floor: bare_start,
+        bound: f64::max(2.0, QUICK.as_secs_f64() / bare_start.as_secs_f64()),
+    }];
+    let mut client = ours();
+    let path = dir.path().join("a.txt");
+    let figure = median(31, 50, || client.call("read", &json!({ "file_path": path })));
+    let limit = Duration::from_micros(150);
+    let name = "mcp: read of a small file, against a fixed 150 µs";
+    rows.push(Row { name, figure, floor: limit, bound: 1.0 });
+    if let Some(mut other) = other_server(dir.path()) {
+        let args = json!({ "path": path });
+        let floor = median(31, 50, || other.call("read_text_file", &args));
+        let name = "mcp: the same, against @modelcontextprotocol/server-filesystem";
+        rows.push(Row { name, figure, floor, bound: 1.0 });
+    }
+    rows
+}
+
+/// What a host pays beside time: the definitions in the model's window, and memory.
+pub(crate) fn sizes() -> Vec<Peak> {
+    let dir = folder();
+    let mut client = Client::start(haft(dir.path()));
+    let list = client.request("tools/list", &json!({}));
+    let path = dir.path().join("a.txt");
+    (0..1000).for_each(|_| client.call("read", &json!({ "file_path": path })));
+    let mut sizes = vec![
+        Peak::new(
+            "mcp: the answer to tools/list",
+            list["tools"].to_string().len() as u64,
+            12 << 10,
+        ),
+        Peak::new("mcp: memory after 1,000 reads", client.memory(), 15_000_000),
+    ];
+    if let Some(mut other) = other_server(dir.path()) {
+        let args = json!({ "path": path });
+        (0..1000).for_each(|_| other.call("read_text_file", &args));
+        let name = "mcp: the same, against that of @modelcontextprotocol/server-filesystem";
+        sizes.push(Peak::new(name, client.memory(), other.memory()));
+    }
+    sizes
+}
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    fs_err::write(dir.path().join("a.txt"), "a line\n".repeat(20)).expect("written");
+    dir
+}
+
+fn haft(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.arg("mcp").current_dir(dir).env("XDG_STATE_HOME", dir).env("XDG_CONFIG_HOME", dir);
+    command
+}
+
+/// The least that a server on the same library can be.
+fn bare_server() -> PathBuf {
+    let cargo = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "-p", "haft-mcp", "--example", "bare"])
+        .status();
+    assert!(cargo.expect("cargo starts").success());
+    target().join("release/examples/bare")
+}
+
+/// The server for files of the protocol's own project, if the tests' clients are installed.
+fn other_server(dir: &Path) -> Option<Client> {
+    let program = target().join("clients/hosts/node_modules/.bin/mcp-server-filesystem");
+    let mut command = Command::new(fs_err::canonicalize(program).ok()?);
+    command.arg(dir);
+    Some(Client::start(command))
+}
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
+}
+
+/// A host, as far as a bench needs one.
+struct Client {
+    server: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    line: String,
+}
+
+impl Client {
+    /// Starts a server and greets it.
+    fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut server = command.spawn().expect("the server starts");
+        let input = server.stdin.take().expect("a pipe");
+        let output = BufReader::new(server.stdout.take().expect("a pipe"));
+        let mut client = Self { server, input, output, line: String::new() };
+        let info = json!({ "name": "bench", "version": "1" });
+        let hello =
+            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
+        client.request("initialize", &hello);
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").expect("the server reads");
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+        loop {
+            self.line.clear();
+            let read = self.output.read_line(&mut self.line).expect("the server answers");
+            assert!(read > 0, "the server has gone away");
+            let message: Value = serde_json::from_str(&self.line).expect("JSON");
+            if let Some(result) = message.get("result") {
+                return result.clone();
+            }
+            assert!(message.get("error").is_none(), "{message}");
+        }
+    }
+
+    fn call(&mut self, tool: &str, args: &Value) {
+        let result = self.request("tools/call", &json!({ "name": tool, "arguments": args }));
+        assert!(result["isError"] != true, "{result}");
+    }
+
+    /// What it holds in memory now, in bytes.
+    fn memory(&self) -> u64 {
+        let status = fs_err::read_to_string(format!("/proc/{}/status", self.server.id()));
+        let status = status.expect("the server's status");
+        let held = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+        held.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.server.kill().expect("it is ours");
+        self.server.wait().expect("it ends");
+    }
+}
