@@ -10,6 +10,7 @@ use hyper::header::{
     PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{Method, StatusCode};
+use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
 
 use crate::connect::Connected;
@@ -19,7 +20,6 @@ use crate::resolve::{Resolve, SystemResolver};
 use crate::settings::Settings;
 use crate::target::Target;
 use crate::tls::Trust;
-use crate::wire::Wire;
 
 /// Most bytes of the lines before an answer's body.
 const MOST_HEAD: usize = 64 * 1024;
@@ -142,7 +142,7 @@ impl Client {
         let mut builder = hyper::client::conn::http1::Builder::new();
         builder.max_buf_size(MOST_HEAD).max_headers(200);
         let (mut sender, connection) =
-            builder.handshake(Wire::new(connected.stream)).await.map_err(broken)?;
+            builder.handshake(TokioIo::new(connected.stream)).await.map_err(broken)?;
         let driver = Driver(tokio::spawn(async move {
             // What goes wrong is told to whoever waits for the answer.
             connection.await.ok();

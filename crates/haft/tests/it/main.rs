@@ -30,7 +30,10 @@ mod search;
 mod seat;
 mod servers;
 mod setup;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;
 mod surface;
 mod surfaces;
 mod trust;
+mod web;
 mod world;
