@@ -17,6 +17,7 @@ use crate::documents::{Documents, blocking};
 use crate::error::ToolError;
 use crate::event::EventKind;
 use crate::execute::{Call, Prepared};
+use crate::hook::Heard;
 use crate::host::{Answer, Question};
 use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
@@ -75,6 +76,8 @@ pub struct Context {
     pub(crate) life: Life,
     /// What makes this call the same as another; set once its arguments fit.
     pub(crate) fingerprint: OnceLock<u64>,
+    /// What hooks have said of it.
+    pub(crate) heard: Heard,
     /// When a cancelled call is dropped; set when the cancellation is first seen.
     pub(crate) grace_ends: OnceLock<Instant>,
 }
@@ -132,6 +135,7 @@ impl Context {
             life,
             parent: call.parent.clone(),
             fingerprint: OnceLock::new(),
+            heard: Heard::default(),
             grace_ends: OnceLock::new(),
         }
     }
@@ -201,6 +205,12 @@ impl Context {
         let store = store.ok_or_else(|| ToolError::failed("there is no store"))?;
         let (session, call, spill) = (self.session.clone(), self.call.clone(), spill.to_owned());
         blocking(move || store.adopt(&session, &call, &spill)).await
+    }
+
+    /// The arguments of the call as they are by now, for hooks; null where there is none to see them.
+    #[must_use]
+    pub fn input(&self) -> Arc<Value> {
+        self.heard.input()
     }
 
     /// What the rules alone say of an effect; grants and users are not asked.

@@ -58,6 +58,13 @@ pub enum ToolError {
         reason: String,
     },
 
+    /// A hook refused, and wants the agent to end its work as well.
+    #[error("a hook stopped the work: {reason}; end here, and tell the user")]
+    Stopped {
+        /// The hook's own words.
+        reason: String,
+    },
+
     /// The call was cancelled; what had been gathered is kept.
     #[error("cancelled{}", so_far(.partial))]
     Cancelled {
@@ -73,6 +80,13 @@ pub enum ToolError {
         /// The output up to that moment.
         partial: String,
     },
+
+    /// The process that ran the call ended before the call did.
+    #[error(
+        "interrupted: the process ended before the call did, so what it did by then is not known; \
+         look before you do it again"
+    )]
+    Interrupted,
 
     /// A defect of ours. The payload goes to the log, never to the model.
     #[error("{tool} failed because of a defect in it; try another way")]
@@ -125,8 +139,10 @@ impl ToolError {
             Self::InvalidParams { .. } => "invalid_params",
             Self::Denied(_) => "denied",
             Self::Blocked { .. } => "blocked",
+            Self::Stopped { .. } => "stopped",
             Self::Cancelled { .. } => "cancelled",
             Self::TimedOut { .. } => "timed_out",
+            Self::Interrupted => "interrupted",
             Self::Panicked { .. } => "panicked",
             Self::Failed { .. } => "failed",
         }

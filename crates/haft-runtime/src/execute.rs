@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
+use crate::beside::{Touched, run_beside};
 use crate::bound;
 use crate::context::Context;
 use crate::error::{ErrorReport, ToolError};
@@ -25,6 +26,8 @@ use crate::toolset::{Shown, Toolset};
 const GRACE: Duration = Duration::from_millis(500);
 /// Longest error text that the model reads.
 const ERROR_BYTES: usize = 8 * 1024;
+/// Where the metadata of an error holds what hooks added to it.
+const CONTEXT: &str = "context";
 
 /// What the model made: ids, a tool's name, unchecked arguments.
 #[derive(Debug, Clone)]
@@ -79,7 +82,7 @@ impl Settled {
     pub fn text(&self) -> String {
         match &self.result {
             Ok(output) => output.output.clone(),
-            Err(error) => report(error).message,
+            Err(error) => report(error, &self.metadata).message,
         }
     }
 
@@ -98,7 +101,7 @@ impl Settled {
             Err(error) => json!({
                 "state": "error",
                 "tool": self.tool,
-                "error": report(error),
+                "error": report(error, &self.metadata),
                 "metadata": self.metadata,
             }),
         }
@@ -151,12 +154,45 @@ impl Toolset {
         self.settle(result, &cx).await
     }
 
+    /// Runs the calls of one message: beside each other where their effects do not touch, else in their
+    /// order. The answers are in the order of the calls.
+    pub async fn execute_all(&self, calls: Vec<Call>, cancel: &CancellationToken) -> Vec<Settled> {
+        let mut touched = Vec::new();
+        // One alone touches nobody.
+        for call in calls.iter().filter(|_| calls.len() > 1) {
+            touched.push(match self.check(call) {
+                Ok(prepared) => {
+                    let effects = prepared.effects(&Context::rehearsal(self, call)).await;
+                    Touched::by(&prepared, effects)
+                }
+                // It ends before it does anything.
+                Err(_) => Touched::nothing(),
+            });
+        }
+        let work = calls.into_iter().map(|call| async {
+            // Whoever cancels does not want the next to begin.
+            if cancel.is_cancelled() {
+                self.abandon(call).await
+            } else {
+                self.execute(call, cancel.child_token()).await
+            }
+        });
+        run_beside(&touched, work).await
+    }
+
+    /// Ends a call that is not to begin; it is recorded like any other.
+    async fn abandon(&self, call: Call) -> Settled {
+        let cx = Context::open(self, &call, CancellationToken::new());
+        self.settle(Err(ToolError::cancelled()), &cx).await
+    }
+
     /// Every step of a call, in order. `?` anywhere ends it.
     async fn pipeline(&self, call: Call, cx: &Context) -> Result<Output, ToolError> {
         let (shown, args) = self.find(&call.tool, call.args, &cx.life)?; // toolset.rs: what this agent was shown
         let args = shown.parse(args, &cx.life)?; // arguments.rs: text to JSON
         let args = hook::before(self.hooks(), shown.id(), args, cx).await?; // hook.rs: may rewrite or refuse
         let args = shown.fit(args, &cx.life)?; // arguments.rs: repairs, then the schema
+        hook::heed(self.hooks(), &shown, &args, cx).await?; // hook.rs: one may want the user asked
         self.heed_repetition(&shown, &args, cx).await?; // repetition.rs: asks before the third in a row
         let work = shown.tool.prepare(args.clone(), cx)?; // tool.rs: types; nothing has run yet
         cx.life.run(args, shown.changes()).await?; // life.rs: on record before it happens
@@ -206,16 +242,17 @@ impl Toolset {
                 Settled { call, tool, result: Ok(output), metadata: Metadata::new() }
             }
             Err(error) => {
-                let told = async {
-                    hook::failed(self.hooks(), &tool, &error, cx).await;
-                    Ok(())
-                };
+                let told = async { Ok(hook::failed(self.hooks(), &tool, &error, cx).await) };
                 // Its own end is no news: the call has failed already.
-                drop(supervise(told, cx).await);
+                let context = supervise(told, cx).await.unwrap_or_default();
                 self.remember_failure(&error, cx); // repetition.rs
                 let mut metadata = cx.life.last_progress().1;
                 annotate(&mut metadata, cx);
-                let unkept = end(cx, &Err((report(&error), metadata.clone()))).await;
+                if !context.is_empty() {
+                    metadata.insert(CONTEXT.to_owned(), context.into());
+                }
+                let report = report(&error, &metadata);
+                let unkept = end(cx, &Err((report, metadata.clone()))).await;
                 metadata.extend(unkept);
                 Settled { call, tool, result: Err(error), metadata }
             }
@@ -272,8 +309,13 @@ fn annotate(metadata: &mut Metadata, cx: &Context) {
     }
 }
 
-fn report(error: &ToolError) -> ErrorReport {
+/// The error within its limits, and below it what hooks added.
+fn report(error: &ToolError, metadata: &Metadata) -> ErrorReport {
     let mut report = ErrorReport::from(error);
+    let context = metadata.get(CONTEXT).and_then(Value::as_array).into_iter().flatten();
+    for text in context.filter_map(Value::as_str) {
+        report.message = format!("{}\n\n{text}", report.message);
+    }
     report.message = bound::sentence(report.message, ERROR_BYTES);
     if let Some(denial) = &mut report.denial {
         denial.shorten(ERROR_BYTES);

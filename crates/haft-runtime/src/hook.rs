@@ -1,13 +1,17 @@
-//! Where strangers add behaviour: before a call, after it, and when it failed.
+//! Where strangers add behaviour: around a call, at an ask, at both ends of a session.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::ids::SessionId;
 use crate::output::Output;
+use crate::permission::{Ask, Effect, PendingAsk};
 use crate::tool::BoxFuture;
+use crate::toolset::Shown;
 
 /// Watches calls, rewrites them, or refuses them. A hook that fails refuses.
 pub trait Hook: Send + Sync + 'static {
@@ -17,8 +21,18 @@ pub trait Hook: Send + Sync + 'static {
         _tool: &'a str,
         args: Value,
         _cx: &'a Context,
-    ) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async { Ok(args) })
+    ) -> BoxFuture<'a, Result<Before, ToolError>> {
+        Box::pin(async { Ok(args.into()) })
+    }
+
+    /// Sees an ask that no rule and no grant answers, before the host does; `None` leaves it to the
+    /// host. An *allow* counts as far as a rule `* = allow` would.
+    fn asked<'a>(
+        &'a self,
+        _ask: &'a PendingAsk,
+        _cx: &'a Context,
+    ) -> BoxFuture<'a, Result<Option<Allowed>, ToolError>> {
+        Box::pin(async { Ok(None) })
     }
 
     /// Sees the whole answer before it is bounded or kept; may rewrite it.
@@ -31,18 +45,146 @@ pub trait Hook: Send + Sync + 'static {
         Box::pin(async { Ok(output) })
     }
 
-    /// Is told of a call that failed, for whatever reason.
+    /// Is told of a call that failed, for whatever reason; may add words for the model.
     fn failed<'a>(
         &'a self,
         _tool: &'a str,
         _error: &'a ToolError,
         _cx: &'a Context,
-    ) -> BoxFuture<'a, ()> {
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    /// Is told that work in a session begins. An error keeps it from beginning.
+    fn session_started<'a>(
+        &'a self,
+        _session: &'a SessionId,
+        _how: Beginning,
+    ) -> BoxFuture<'a, Result<Said, ToolError>> {
+        Box::pin(async { Ok(Said::default()) })
+    }
+
+    /// Is told that work in a session is over, and why.
+    fn session_ended<'a>(&'a self, _session: &'a SessionId, _why: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }
 
+/// What a hook makes of a call that is about to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Before {
+    /// The arguments, which it may have rewritten. They are validated after this.
+    pub args: Value,
+    /// What it says of the permissions that the call needs.
+    pub word: Option<Word>,
+    /// What the model reads beside the answer.
+    pub context: Option<String>,
+}
+
+impl From<Value> for Before {
+    /// The call goes on with these arguments, and there is nothing to say of it.
+    fn from(args: Value) -> Self {
+        Self { args, word: None, context: None }
+    }
+}
+
+/// What a hook says of the permissions that a call needs. Of several words the strictest counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// What would be asked is allowed, as far as a rule `* = allow` would: no deny is beaten, and
+    /// nothing protected is opened.
+    Allow,
+    /// The user is asked, whatever the rules allow.
+    Ask {
+        /// Why, for the user.
+        reason: String,
+    },
+}
+
+/// A hook's yes to an ask; its no is an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowed;
+
+/// How work in a session begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beginning {
+    /// It is a new one.
+    Startup,
+    /// It goes on.
+    Resume,
+}
+
+/// What hooks have to say when a session begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// For the model.
+    pub context: Vec<String>,
+    /// For the user.
+    pub messages: Vec<String>,
+}
+
 pub(crate) type Hooks = Arc<[Arc<dyn Hook>]>;
+
+/// What the hooks of one call have said, and what they are to see of it.
+#[derive(Debug, Default)]
+pub(crate) struct Heard(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    word: Option<Word>,
+    context: Vec<String>,
+    input: Arc<Value>,
+}
+
+impl Heard {
+    /// The arguments as they are by now.
+    pub(crate) fn input(&self) -> Arc<Value> {
+        Arc::clone(&self.lock().input)
+    }
+
+    pub(crate) fn allows(&self) -> bool {
+        self.lock().word == Some(Word::Allow)
+    }
+
+    /// Why a hook wants the user asked. It is told once: one answer is enough for a call.
+    pub(crate) fn take_demand(&self) -> Option<String> {
+        let mut inner = self.lock();
+        match inner.word.take() {
+            Some(Word::Ask { reason }) => Some(reason),
+            other => {
+                inner.word = other;
+                None
+            }
+        }
+    }
+
+    /// What the model is to read beside the answer.
+    pub(crate) fn context(&self) -> Vec<String> {
+        self.lock().context.clone()
+    }
+
+    fn demands(&self) -> bool {
+        matches!(self.lock().word, Some(Word::Ask { .. }))
+    }
+
+    fn see(&self, input: &Value) {
+        self.lock().input = Arc::new(input.clone());
+    }
+
+    fn hear(&self, word: Option<Word>, context: Option<String>) {
+        let mut inner = self.lock();
+        inner.context.extend(context);
+        let asks = matches!(inner.word, Some(Word::Ask { .. }));
+        if word.is_some() && !asks {
+            inner.word = word;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Runs the arguments through every hook, in the order they were added.
 pub(crate) async fn before(
@@ -52,9 +194,45 @@ pub(crate) async fn before(
     cx: &Context,
 ) -> Result<Value, ToolError> {
     for hook in hooks.iter() {
-        args = hook.before(tool, args, cx).await?;
+        cx.heard.see(&args);
+        let Before { args: rewritten, word, context } = hook.before(tool, args, cx).await?;
+        cx.heard.hear(word, context);
+        args = rewritten;
     }
     Ok(args)
+}
+
+/// Remembers for the hooks what runs, and asks at once where one wants the user asked and the tool
+/// would ask for nothing.
+pub(crate) async fn heed(
+    hooks: &Hooks,
+    shown: &Shown,
+    args: &Value,
+    cx: &Context,
+) -> Result<(), ToolError> {
+    if hooks.is_empty() {
+        return Ok(());
+    }
+    cx.heard.see(args);
+    if cx.heard.demands() && shown.tool.effects(args.clone(), cx).await?.is_empty() {
+        let effect = Effect::using(shown.tool.permission().to_owned(), "*");
+        return cx.ask(Ask::new(shown.id(), vec![effect])).await;
+    }
+    Ok(())
+}
+
+/// Shows every hook an ask; the first that answers has answered it.
+pub(crate) async fn asked(
+    hooks: &Hooks,
+    ask: &PendingAsk,
+    cx: &Context,
+) -> Result<Option<Allowed>, ToolError> {
+    let mut answer = None;
+    for hook in hooks.iter() {
+        // All of them are asked: a later one may still refuse.
+        answer = answer.or(hook.asked(ask, cx).await?);
+    }
+    Ok(answer)
 }
 
 /// Runs the answer through every hook, in the order they were added.
@@ -67,12 +245,22 @@ pub(crate) async fn after(
     for hook in hooks.iter() {
         output = hook.after(tool, output, cx).await?;
     }
+    for context in cx.heard.context() {
+        output.output = format!("{}\n\n{context}", output.output.trim_end());
+    }
     Ok(output)
 }
 
-/// Tells every hook of a failure.
-pub(crate) async fn failed(hooks: &Hooks, tool: &str, error: &ToolError, cx: &Context) {
+/// Tells every hook of a failure; gives what they add.
+pub(crate) async fn failed(
+    hooks: &Hooks,
+    tool: &str,
+    error: &ToolError,
+    cx: &Context,
+) -> Vec<String> {
+    let mut context = cx.heard.context();
     for hook in hooks.iter() {
-        hook.failed(tool, error, cx).await;
+        context.extend(hook.failed(tool, error, cx).await);
     }
+    context
 }

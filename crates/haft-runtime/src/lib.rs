@@ -52,8 +52,10 @@
 
 mod arguments;
 mod audience;
+mod beside;
 mod bound;
 mod context;
+mod deferral;
 mod documents;
 mod error;
 mod event;
@@ -80,13 +82,15 @@ mod visible;
 
 pub use arguments::Arguments;
 pub use audience::{Agent, Audience, Client, Model};
+pub use beside::{Touched, run_beside};
 pub use bound::{Cut, Limits, cut, fits, join};
 pub use context::{Context, InitContext};
+pub use deferral::Found;
 pub use documents::Documents;
 pub use error::{ErrorReport, InitError, ToolError};
-pub use event::{Delivery, Draft, Event, EventKind, Events};
+pub use event::{Delivery, DeltaKind, Draft, Event, EventKind, Events};
 pub use execute::{Call, Prepared, Settled};
-pub use hook::Hook;
+pub use hook::{Allowed, Before, Beginning, Hook, Said, Word};
 pub use host::{Answer, Choice, Headless, Host, Question};
 pub use ids::{AgentId, AskId, BadId, CallId, GrantId, MessageId, SessionId};
 pub use lower::{Definition, Form, UnknownForm, lower};
@@ -100,6 +104,6 @@ pub use store::{
     StoreError,
 };
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{BoxFuture, DynTool, Tool, Traits};
+pub use tool::{BoxFuture, DynTool, Listing, Tool, Traits};
 pub use toolset::{Advertised, LeftOut, Toolset};
 pub use visible::{is_hidden, plain, plain_lines};

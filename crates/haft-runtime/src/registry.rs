@@ -10,6 +10,7 @@ use indexmap::IndexMap;
 
 use crate::audience::Audience;
 use crate::context::InitContext;
+use crate::deferral::{Deferral, leave_out_finders};
 use crate::error::InitError;
 use crate::names;
 use crate::permission::{Denial, DeniedBy, Effect, Policy};
@@ -85,7 +86,10 @@ impl Registry {
             let rule = "1 to 64 letters, digits, `_` or `-`";
             return Err(InitError::new(format!("`{}` is not a tool's name: {rule}", plain(&id))));
         }
-        if self.entries.iter().chain(&self.fallback).any(|entry| entry.id == id) {
+        // A name that differs in case or punctuation would take calls that mean the other.
+        let clashes =
+            |entry: &Entry| entry.id == id || entry.is_typed() && names::are_same(&entry.id, &id);
+        if self.entries.iter().chain(&self.fallback).any(clashes) {
             return Err(InitError::new(format!("there is a tool `{id}` already")));
         }
         let permission = tool.permission().to_owned();
@@ -131,7 +135,7 @@ impl Entry {
     /// Why the tool is not for this audience.
     fn refused(&self, audience: &Audience, policy: &Policy) -> Option<LeftOut> {
         let id = self.id.clone();
-        if let Some(rule) = policy.hides(&self.permission) {
+        if let Some(rule) = policy.hides_tool(&self.id).or_else(|| policy.hides(&self.permission)) {
             let reason = format!("denied by the rule {rule}");
             let effect = Effect::using(self.permission.clone(), "*");
             let denied = Some(Denial { effect, rule: Some(rule), by: DeniedBy::Rule });
@@ -167,7 +171,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Builds all tools beside each other; their order is the registry's.
-    pub(crate) async fn build(&self, policy: Policy, cx: &InitContext<'_>) -> Built {
+    pub(crate) async fn build(
+        &self,
+        policy: Policy,
+        deferral: &Deferral,
+        cx: &InitContext<'_>,
+    ) -> Built {
         let build = |entry: &Entry| {
             let (entry, refused) = (entry.clone(), entry.refused(cx.audience, &policy));
             async move {
@@ -194,7 +203,11 @@ impl Plan {
             Some(entry) => entry.build(cx).await.ok(),
             None => None,
         };
+        let deferred = deferral.deferred(&shown);
+        if deferred.is_empty() {
+            leave_out_finders(&mut shown, &mut left_out);
+        }
         let audience = cx.audience.clone();
-        Built { audience, policy: Arc::new(policy), shown, left_out, fallback, failed }
+        Built { deferred, audience, policy: Arc::new(policy), shown, left_out, fallback, failed }
     }
 }

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use crate::audience::Audience;
 use crate::bound::Limits;
 use crate::context::{InitContext, Shared};
+use crate::deferral::Deferral;
 use crate::documents::{Documents, blocking};
-use crate::error::{InitError, ToolError};
+use crate::error::{ErrorReport, InitError, ToolError};
 use crate::event::{Draft, EventKind, Events};
-use crate::hook::{Hook, Hooks};
+use crate::hook::{Beginning, Hook, Hooks, Said};
 use crate::host::{Headless, Host};
-use crate::ids::{AskId, SessionId};
+use crate::ids::{AskId, CallId, SessionId};
+use crate::output::Metadata;
 use crate::permission::{Gate, PendingAsk, Policy, Reply};
 use crate::record::Recorder;
 use crate::registry::Registry;
@@ -39,6 +41,7 @@ struct Inner {
     documents: Option<Documents>,
     recorder: Recorder,
     repetitions: Repetitions,
+    deferral: Deferral,
     limits: Limits,
     shared: Shared,
 }
@@ -59,6 +62,7 @@ pub struct Builder {
     host: Arc<dyn Host>,
     store: Option<Arc<dyn Store>>,
     limits: Limits,
+    tool_room: usize,
     shared: Shared,
 }
 
@@ -105,6 +109,14 @@ impl Builder {
         self
     }
 
+    /// How many bytes of definitions of tools that are data are shown from the start; those beyond
+    /// are deferred. Without it, all are shown.
+    #[must_use]
+    pub fn tool_room(mut self, bytes: usize) -> Self {
+        self.tool_room = bytes;
+        self
+    }
+
     /// Puts something at the tools' disposal; they find it by its type while they are built.
     #[must_use]
     pub fn share<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
@@ -128,6 +140,7 @@ impl Builder {
             store: self.store,
             recorder,
             repetitions: Repetitions::default(),
+            deferral: Deferral::new(self.tool_room),
             limits: self.limits,
             shared: self.shared,
         };
@@ -147,6 +160,7 @@ impl Runtime {
             host: Arc::new(Headless),
             store: None,
             limits: Limits::default(),
+            tool_room: usize::MAX,
             shared: Shared::default(),
         }
     }
@@ -182,6 +196,13 @@ impl Runtime {
         removed
     }
 
+    /// Shows deferred tools from now on.
+    pub(crate) fn load_tools(&self, names: &[String]) {
+        if self.inner.deferral.load(names) {
+            self.tools_changed(names.first().cloned().unwrap_or_default());
+        }
+    }
+
     /// Opens a session, or finds the one that has this id.
     ///
     /// # Errors
@@ -189,6 +210,62 @@ impl Runtime {
     pub async fn open_session(&self, new: NewSession) -> Result<Option<Session>, ToolError> {
         let Some(store) = self.inner.store.clone() else { return Ok(None) };
         blocking(move || store.open_session(&new)).await.map(Some)
+    }
+
+    /// Tells the hooks that work in a session begins; gives what they say.
+    ///
+    /// # Errors
+    /// If one refuses, or fails.
+    pub async fn begin_session(
+        &self,
+        session: &SessionId,
+        how: Beginning,
+    ) -> Result<Said, ToolError> {
+        let mut all = Said::default();
+        for hook in self.inner.hooks.iter() {
+            let said = hook.session_started(session, how).await?;
+            all.context.extend(said.context);
+            all.messages.extend(said.messages);
+        }
+        Ok(all)
+    }
+
+    /// Tells the hooks that work in a session is over, and why.
+    pub async fn end_session(&self, session: &SessionId, why: &str) {
+        for hook in self.inner.hooks.iter() {
+            hook.session_ended(session, why).await;
+        }
+    }
+
+    /// Records something that happened in a session beside its calls; it is kept when this returns.
+    ///
+    /// # Errors
+    /// If the store fails; listeners are told all the same.
+    pub async fn record(&self, session: &SessionId, kind: EventKind) -> Result<(), ToolError> {
+        let ticket = self.inner.recorder.record(Draft::now(Some(session.clone()), kind), 0);
+        let kept = ticket.kept().await;
+        kept.map_err(|error| ToolError::caused("what happened could not be recorded", error))
+    }
+
+    /// Tells listeners of something in a session; nothing waits for it.
+    pub fn tell(&self, session: &SessionId, kind: EventKind) {
+        drop(self.inner.recorder.record(Draft::now(Some(session.clone()), kind), 0));
+    }
+
+    /// Ends a call in the log that a killed process left without an end. It is never run again.
+    ///
+    /// # Errors
+    /// If the store fails, or the call has ended.
+    pub async fn end_interrupted(
+        &self,
+        session: &SessionId,
+        call: CallId,
+        tool: String,
+    ) -> Result<ErrorReport, ToolError> {
+        let error = ErrorReport::from(&ToolError::Interrupted);
+        let (report, metadata) = (error.clone(), Metadata::new());
+        self.record(session, EventKind::CallError { call, tool, error, metadata }).await?;
+        Ok(report)
     }
 
     /// Listens to the events of one session, or of all, from now on.
@@ -244,7 +321,8 @@ impl Runtime {
         let plan = self.inner.registry.read().unwrap_or_else(PoisonError::into_inner).plan();
         let policy = self.inner.policy.clone().for_agent(&audience.agent);
         let documents = self.inner.documents.as_ref();
-        plan.build(policy, &InitContext { audience, documents, shared: &self.inner.shared }).await
+        let cx = InitContext { audience, documents, shared: &self.inner.shared };
+        plan.build(policy, &self.inner.deferral, &cx).await
     }
 
     fn remembered(&self, audience: &Audience) -> (Option<Arc<Built>>, u64) {

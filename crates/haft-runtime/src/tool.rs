@@ -107,6 +107,17 @@ impl Default for Traits {
     }
 }
 
+/// When a tool is among those that a model is shown from the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Always.
+    Always,
+    /// While there is room; beyond that it is deferred, and shown once it was found.
+    WhileThereIsRoom,
+    /// Where tools are deferred: it finds them.
+    WhereOthersAreDeferred,
+}
+
 /// [`Tool`] with its types erased; implement it directly where id and schema are data (MCP, plug-ins).
 ///
 /// Arguments have been repaired and validated against [`DynTool::schema`] before they get here.
@@ -136,6 +147,11 @@ pub trait DynTool: Send + Sync {
     /// What hosts may know without running it.
     fn traits(&self) -> Traits {
         Traits::default()
+    }
+
+    /// When it is among those that a model is shown from the start.
+    fn listing(&self) -> Listing {
+        Listing::WhileThereIsRoom
     }
 
     /// Says all that a call would do, without doing any of it.
@@ -179,6 +195,10 @@ impl<T: Tool> DynTool for T {
 
     fn traits(&self) -> Traits {
         Tool::traits(self)
+    }
+
+    fn listing(&self) -> Listing {
+        Listing::Always
     }
 
     fn effects<'a>(

@@ -1,5 +1,6 @@
 //! What one agent was shown: the only thing that executes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -8,6 +9,7 @@ use serde_json::Value;
 
 use crate::arguments::{self, Arguments};
 use crate::audience::Audience;
+use crate::deferral::Found;
 use crate::error::ToolError;
 use crate::hook::Hooks;
 use crate::life::Life;
@@ -32,6 +34,8 @@ pub(crate) struct Built {
     pub(crate) policy: Arc<Policy>,
     pub(crate) shown: IndexMap<String, Arc<Shown>>,
     pub(crate) left_out: Vec<LeftOut>,
+    /// Tools that answer, and are not advertised until they were found.
+    pub(crate) deferred: BTreeSet<String>,
     pub(crate) fallback: Option<Arc<Shown>>,
     /// A tool could not be built; another time it may.
     pub(crate) failed: bool,
@@ -122,8 +126,22 @@ impl Toolset {
 
     /// The tools that are advertised, in order.
     pub fn advertised(&self) -> impl Iterator<Item = Advertised<'_>> {
+        let deferred = &self.inner.deferred;
         let listed = self.inner.shown.values().filter(|shown| !shown.tool.traits().unlisted);
+        let listed = listed.filter(|shown| !deferred.contains(shown.id()));
         listed.map(|shown| Advertised { shown })
+    }
+
+    /// The tools that can be called, but are advertised only once they were found.
+    #[must_use]
+    pub fn deferred(&self) -> Vec<Found> {
+        let shown = self.inner.deferred.iter().filter_map(|name| self.inner.shown.get(name));
+        let found = |shown: &Arc<Shown>| Found {
+            name: shown.id().to_owned(),
+            description: shown.tool.description().into_owned(),
+            schema: shown.schema.as_value().clone(),
+        };
+        shown.map(found).collect()
     }
 
     /// The names that are advertised, in order.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_exec::sandbox::Network;
-use haft_exec::{
-    Command, EndedBy, Errors, Patience, Process, Reach, Rules, Sandbox, Size, Stdin, environment,
-};
+use haft_exec::{Command, EndedBy, Errors, Patience, Process, Sandbox, Size, Stdin};
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{Context, InitContext, InitError, Limits, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
@@ -15,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::change::label;
-use crate::commands::Commands;
+use crate::commands::{Commands, Grounds};
 use crate::files::{Files, failed};
 use crate::jobs::Start;
 
@@ -23,7 +21,7 @@ pub(crate) mod answer;
 mod changes;
 pub(crate) mod confine;
 mod effects;
-mod hosts;
+pub(crate) mod hosts;
 mod places;
 mod repository;
 pub(crate) mod said;
@@ -201,24 +199,8 @@ impl Bash {
         cx: &Context,
     ) -> Result<Command, ToolError> {
         let settings = self.commands.settings();
-        let sandbox = confine::sandbox(&self.files, settings, &plan.effects, cx);
-        let (mut sandbox, hosts) = tokio::try_join!(sandbox, hosts::known(settings, cx))?;
-        let hosts = hosts.and_then(|known| hosts::open(&mut sandbox, &plan.effects, known));
-        let mut set = vec![
-            ("HAFT_SESSION".into(), cx.session.as_str().into()),
-            ("HAFT_CALL".into(), cx.call.as_str().into()),
-        ];
-        let reach = match sandbox {
-            Sandbox::Off => Reach::Open,
-            Sandbox::Confined(_) => {
-                set.push(("TMPDIR".into(), "/tmp".into()));
-                Reach::Confined
-            }
-        };
-        let rules = Rules { keep: settings.keep_env.clone(), set, reach };
         let mut command =
             Command::new(&settings.shell, &plan.cwd.path).args(["-c", &params.command]);
-        command.env = environment(settings.environment.iter().cloned(), &rules);
         command.stdin = match &params.stdin {
             Some(text) => Stdin::Bytes(text.clone().into_bytes()),
             None if params.background.unwrap_or(false) => Stdin::Open,
@@ -226,9 +208,15 @@ impl Bash {
         };
         command.errors = Errors::Joined;
         command.terminal = params.pty.unwrap_or(false).then_some(Size { columns: 120, rows: 40 });
-        command.sandbox = sandbox;
-        command.hosts = hosts;
-        Ok(command)
+        let grounds = Grounds {
+            workspace: &self.files.workspace,
+            session: &cx.session,
+            effects: &plan.effects,
+            ruled: &|effect| cx.ruled(effect),
+            hosts: self.commands.hosts(cx).await?,
+        };
+        let set = vec![("HAFT_CALL".into(), cx.call.as_str().into())];
+        self.commands.confine(command, grounds, set).await
     }
 
     async fn watch(

@@ -5,11 +5,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use haft_exec::Keeper;
 use haft_exec::sandbox::{Demand, Network, Protected};
+use haft_exec::{Command, Keeper, Reach, Rules, Sandbox, environment};
+use haft_runtime::permission::{Action, Clearance, Effect};
+use haft_runtime::{Context, SessionId, ToolError};
+use haft_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bash::confine::sandbox;
+use crate::bash::hosts;
 use crate::bash::stash::Stash;
 use crate::jobs::Jobs;
 
@@ -21,6 +26,20 @@ pub struct Commands {
     settings: CommandSettings,
     pub(crate) jobs: Jobs,
     pub(crate) stash: Arc<Stash>,
+}
+
+/// What a command's sandbox is made after.
+pub struct Grounds<'a> {
+    /// Where it works.
+    pub workspace: &'a Arc<Workspace>,
+    /// The session it runs for.
+    pub session: &'a SessionId,
+    /// What it was allowed to do.
+    pub effects: &'a [Effect],
+    /// What the rules say of an effect: files that may not be read are hidden from it.
+    pub ruled: &'a (dyn Fn(&Effect) -> Action + Sync),
+    /// What rules and grants say of hosts; without it, none is opened for this command.
+    pub hosts: Option<Clearance>,
 }
 
 /// How commands are run, and what they may do.
@@ -82,6 +101,41 @@ impl Commands {
     #[must_use]
     pub fn keeper(&self) -> &Keeper {
         &self.keeper
+    }
+
+    /// What rules and grants say of hosts, where commands are held to it.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn hosts(&self, cx: &Context) -> Result<Option<Clearance>, ToolError> {
+        hosts::known(&self.settings, cx).await
+    }
+
+    /// Gives `command` its environment, with `set` on top, and the sandbox that `grounds` call for.
+    ///
+    /// # Errors
+    /// If the disk does not answer.
+    pub async fn confine(
+        &self,
+        mut command: Command,
+        grounds: Grounds<'_>,
+        mut set: Vec<(OsString, OsString)>,
+    ) -> Result<Command, ToolError> {
+        command.sandbox = sandbox(&self.settings, &grounds).await?;
+        let known = grounds.hosts;
+        command.hosts =
+            known.and_then(|known| hosts::open(&mut command.sandbox, grounds.effects, known));
+        set.push(("HAFT_SESSION".into(), grounds.session.as_str().into()));
+        let reach = match command.sandbox {
+            Sandbox::Off => Reach::Open,
+            Sandbox::Confined(_) => {
+                set.push(("TMPDIR".into(), "/tmp".into()));
+                Reach::Confined
+            }
+        };
+        let rules = Rules { keep: self.settings.keep_env.clone(), set, reach };
+        command.env = environment(self.settings.environment.iter().cloned(), &rules);
+        Ok(command)
     }
 
     /// How they are run.

@@ -32,7 +32,7 @@ mod websearch;
 mod write;
 
 pub use bash::confine::perhaps_secret;
-pub use commands::{CommandSettings, Commands, SandboxMode};
+pub use commands::{CommandSettings, Commands, Grounds, SandboxMode};
 pub use web::{Web, WebSettings};
 
 /// The rules that hold where nobody has written others, in the form of a rules file.

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use haft_custom::{HookEntry, HookEvent, hook_files, tree};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Action, Layer, LayerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::provider::ProviderTable;
 use crate::servers::McpTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
@@ -32,8 +34,15 @@ pub(crate) struct ConfigFile {
     pub(crate) mcp: BTreeMap<String, McpTable>,
     /// How the web is reached, and who searches it.
     pub(crate) web: WebTable,
+    /// Commands that are run around calls, by event.
+    pub(crate) hooks: BTreeMap<HookEvent, Vec<HookEntry>>,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
+    /// The model that works, as PROVIDER/MODEL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Providers of models, by name.
+    pub(crate) provider: BTreeMap<String, ProviderTable>,
 }
 
 /// How much a model reads of one answer, and how much is kept of what it does not.
@@ -46,6 +55,10 @@ pub(crate) struct LimitsTable {
     /// Most bytes of one answer (51200).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
+    /// Most bytes of definitions of added tools that are sent with every request (16384); those beyond
+    /// are found by tool_search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool_bytes: Option<usize>,
     /// Days for which the whole of a cut answer is kept (7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keep_days: Option<u32>,
@@ -103,8 +116,22 @@ pub(crate) fn load(
     let rules = rules_file::parse(&text, kind, &name, &expand)?;
     let agents = agent_rules(&text, &name, &expand)?;
     let (file, unknown_keys) = deserialize(&text, &name)?;
-    let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+    let hash = content(&text, &file, path.parent().unwrap_or(path));
     Ok(Some(Loaded { kind, path: path.to_owned(), file, rules, agents, unknown_keys, hash }))
+}
+
+/// The hash of a config file, and of the files below `root` that its hooks run.
+fn content(text: &str, file: &ConfigFile, root: &Path) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text.as_bytes());
+    for hook in file.hooks.values().flatten() {
+        for path in hook_files(&hook.command, root) {
+            hasher.update(path.as_os_str().as_encoded_bytes());
+            let of_file = tree::hash(&path).unwrap_or_else(|error| error.to_string());
+            hasher.update(of_file.as_bytes());
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 /// The rules of every `[agent.NAME.permission]`.
@@ -152,15 +179,26 @@ impl Loaded {
     /// The parts that are neither rules nor agents.
     fn settings(&self) -> Vec<String> {
         let mut settings = Vec::new();
-        let LimitsTable { lines, bytes, keep_days, keep_mib, journal_days, journal_mib } =
-            &self.file.limits;
+        let LimitsTable {
+            lines,
+            bytes,
+            tool_bytes,
+            keep_days,
+            keep_mib,
+            journal_days,
+            journal_mib,
+        } = &self.file.limits;
         let numbers = [keep_days, keep_mib, journal_days, journal_mib];
-        if lines.or(*bytes).is_some() || numbers.iter().any(|it| it.is_some()) {
+        if lines.or(*bytes).or(*tool_bytes).is_some() || numbers.iter().any(|it| it.is_some()) {
             settings.push("[limits]".to_owned());
         }
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        if self.file.model.is_some() {
+            settings.push("model".to_owned());
+        }
+        settings.extend(self.file.provider.keys().map(|name| format!("[provider.{name}]")));
         let used = self.file.mcp.iter().filter(|(_, table)| table.enabled != Some(false));
         settings.extend(used.map(|(name, table)| {
             format!("[mcp.{}] {}", haft_runtime::plain(name), table.described())
@@ -168,6 +206,11 @@ impl Loaded {
         if self.file.web != WebTable::default() {
             settings.push("[web]".to_owned());
         }
+        let hooks =
+            self.file.hooks.iter().flat_map(|(event, all)| all.iter().map(move |it| (event, it)));
+        settings.extend(hooks.map(|(event, hook)| {
+            format!("a hook at {} that runs `{}`", event.as_str(), hook.command)
+        }));
         settings
     }
 
@@ -186,9 +229,13 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        // Whoever names the provider is sent the key, and all that is read.
+        self.file.model = None;
+        self.file.provider.clear();
         // A server that is switched off is less, not more.
         self.file.mcp.retain(|_, table| table.enabled == Some(false));
         self.file.web = WebTable::default();
+        self.file.hooks.clear();
     }
 }
 

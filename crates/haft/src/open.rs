@@ -1,24 +1,29 @@
 //! Puts everything together for one command: workspace, config, rules, store, runtime.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use haft_custom::{AgentDefinition, Broken, CommandHooks, Origin, Programs};
 use haft_mcp::client::Servers;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{LayerKind, Policy, Protected};
 use haft_runtime::{
-    AgentId, Audience, Host, Limits, NewSession, Registry, Runtime, SessionId, Store, ToolError,
-    Toolset,
+    AgentId, Audience, Beginning, Host, LeftOut, Limits, NewSession, Registry, Runtime, Said,
+    SessionId, Store, ToolError, Toolset,
 };
 use haft_store::{LazyStore, Options};
 use haft_workspace::Workspace;
 
 use crate::args::Common;
 use crate::config::{self, Loaded};
+use crate::custom::{self, Supplied};
 use crate::environment::Environment;
 use crate::trust;
+
+/// Bytes of definitions: about what the built-in tools take.
+const TOOL_ROOM: usize = 16 * 1024;
 
 /// What every command works with.
 pub(crate) struct Haft {
@@ -34,6 +39,12 @@ pub(crate) struct Haft {
     policy_file: Option<Loaded>,
     /// What a person should know about them.
     pub(crate) warnings: Vec<String>,
+    /// What the project supplies beside its config file.
+    pub(crate) supplied: Supplied,
+    /// The agents that are not only in config files.
+    pub(crate) agents: Vec<AgentDefinition>,
+    /// What the user or the project added and cannot be used, once a runtime was made.
+    pub(crate) unusable: Mutex<Vec<LeftOut>>,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
     /// Other servers whose tools are offered; started when they are needed.
@@ -56,7 +67,13 @@ impl Haft {
         for config in configs.iter_mut().filter(|config| config.kind == LayerKind::Project) {
             warnings.extend(trust::heed(config, store.as_ref(), &project)?);
         }
-        known_agent(&common.agent, &configs)?;
+        let (supplied, untrusted) = custom::look(&environment, &root, store.as_ref(), &project)?;
+        warnings.extend(untrusted);
+        let (agents, broken) = custom::agents(&environment, &supplied);
+        let says = |one: &Broken| format!("{}: {}, ignored", one.path.display(), one.reason);
+        warnings.extend(broken.iter().map(says));
+        known_agent(&common.agent, &configs, &agents)?;
+        let unusable = Mutex::default();
         let servers = Arc::new(Servers::none());
         let mut haft = Self {
             environment,
@@ -66,6 +83,9 @@ impl Haft {
             configs,
             policy_file,
             warnings,
+            supplied,
+            agents,
+            unusable,
             store,
             servers,
         };
@@ -84,6 +104,7 @@ impl Haft {
             &Expand::nothing(),
         )?;
         let mut layers = vec![built_in];
+        layers.extend(self.agent().iter().flat_map(|agent| agent.rules.clone()));
         layers.extend(self.configs.iter().map(|config| config.rules.clone()));
         // A layer for each file: put together, the project's word would overrule the user's deny.
         let agent = self.common.agent.as_str();
@@ -119,20 +140,43 @@ impl Haft {
         registry: Registry,
         host: impl Host,
     ) -> anyhow::Result<Runtime> {
-        let workspace = self.workspace()?;
+        let workspace = Arc::new(self.workspace()?);
+        let commands = Arc::new(self.commands());
+        let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
+        let policy = self.policy()?;
         let mut runtime = Runtime::builder(&self.project).registry(registry);
+        let hooks = self.hooks(programs.clone(), &policy)?;
+        if !hooks.is_empty() {
+            runtime = runtime.hook(hooks);
+        }
         if let Some(journal) = self.journal() {
             runtime = runtime.share(Arc::new(journal));
         }
         let runtime = runtime
-            .share(Arc::new(workspace))
-            .share(Arc::new(self.commands()))
+            .share(workspace)
+            .share(commands)
             .share(Arc::new(self.web()))
-            .policy(self.policy()?)
+            .policy(policy)
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
-            .limits(self.limits());
-        Ok(runtime.build())
+            .limits(self.limits())
+            .tool_room(self.tool_room());
+        let runtime = runtime.build();
+        let unusable = self.add_tools(&runtime, &programs);
+        *self.unusable.lock().unwrap_or_else(PoisonError::into_inner) = unusable;
+        Ok(runtime)
+    }
+
+    /// The commands that config files have for events, the least specific file's first.
+    fn hooks(&self, programs: Programs, policy: &Policy) -> anyhow::Result<CommandHooks> {
+        let files = self.configs.iter().map(|config| (origin(config), config.file.hooks.clone()));
+        CommandHooks::new(programs, policy.clone(), files).map_err(|error| anyhow!(error))
+    }
+
+    /// What the agent of this command is not shown, and why.
+    pub(crate) fn left_out(&self, toolset: &Toolset) -> Vec<LeftOut> {
+        let unusable = self.unusable.lock().unwrap_or_else(PoisonError::into_inner);
+        toolset.left_out().iter().chain(unusable.iter()).cloned().collect()
     }
 
     /// What the agent of this command is shown.
@@ -150,10 +194,39 @@ impl Haft {
     /// The session of this command: the named one, or a new one.
     pub(crate) async fn session(&self, runtime: &Runtime) -> Result<SessionId, ToolError> {
         let id = self.common.session.clone().unwrap_or_else(SessionId::fresh);
-        let project = self.project.clone();
-        let agent = self.common.agent.clone();
-        runtime.open_session(NewSession { id: id.clone(), project, parent: None, agent }).await?;
+        self.open_session(runtime, id.clone()).await?;
         Ok(id)
+    }
+
+    /// Tells the hooks that work in a session begins, and gives what they say.
+    pub(crate) async fn begin(
+        &self,
+        runtime: &Runtime,
+        session: &SessionId,
+    ) -> Result<Said, ToolError> {
+        if self.configs.iter().all(|config| config.file.hooks.is_empty()) {
+            return Ok(Said::default());
+        }
+        let is_known = self.store.calls(session, 1).is_ok_and(|calls| !calls.is_empty());
+        let how = if is_known { Beginning::Resume } else { Beginning::Startup };
+        runtime.begin_session(session, how).await
+    }
+
+    /// How much is told of tools that were added before any is searched for.
+    fn tool_room(&self) -> usize {
+        let said = self.configs.iter().filter_map(|config| config.file.limits.tool_bytes);
+        said.last().unwrap_or(TOOL_ROOM)
+    }
+
+    /// Opens a session of this project for the agent of this command.
+    pub(crate) async fn open_session(
+        &self,
+        runtime: &Runtime,
+        id: SessionId,
+    ) -> Result<(), ToolError> {
+        let (project, agent) = (self.project.clone(), self.common.agent.clone());
+        runtime.open_session(NewSession { id, project, parent: None, agent }).await?;
+        Ok(())
     }
 
     /// How much a model reads of one answer: the most specific config that says so.
@@ -198,6 +271,14 @@ impl Haft {
     }
 }
 
+/// Whose word a config file is.
+fn origin(config: &Loaded) -> Origin {
+    match config.kind {
+        LayerKind::Project => Origin::Project,
+        _ => Origin::User,
+    }
+}
+
 fn everything_in(dir: &Path) -> String {
     format!("{}/*", dir.display())
 }
@@ -220,10 +301,19 @@ fn find_configs(environment: &Environment, root: &Path) -> anyhow::Result<Vec<Lo
 }
 
 /// An agent that nobody has described is most likely a misspelt one, and its rules would not hold.
-fn known_agent(name: &AgentId, configs: &[Loaded]) -> anyhow::Result<()> {
-    let known = configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
-    if !known && name.as_str() != "build" {
-        bail!("there is no agent `{name}`; name one that a config file has as [agent.{name}]");
+fn known_agent(
+    name: &AgentId,
+    configs: &[Loaded],
+    agents: &[AgentDefinition],
+) -> anyhow::Result<()> {
+    let in_config = configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
+    if !in_config && agents.iter().all(|agent| agent.name != *name) {
+        let known: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+        bail!(
+            "there is no agent `{name}`; there are {}, and any that a config file has as [agent.{name}] \
+             or a trusted .haft/agents/{name}.md",
+            known.join(", ")
+        );
     }
     Ok(())
 }

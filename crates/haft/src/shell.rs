@@ -1,5 +1,6 @@
 //! How commands are run: the shell, its environment, and what the config files say of the sandbox.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use haft_exec::Keeper;
@@ -77,7 +78,8 @@ impl Haft {
         let writable = combined.writable.iter().filter_map(|text| folder(text, home.as_deref()));
         settings.writable = writable.collect();
         let secrets = home.iter().flat_map(|home| SECRETS.map(|name| home.join(name)));
-        let own = [state_dir, config_dir].into_iter().flatten().cloned();
+        let own =
+            state_dir.iter().cloned().chain(config_dir.iter().flat_map(|dir| all_but_custom(dir)));
         let hidden = secrets.chain(own).map(|path| fs_err::canonicalize(&path).unwrap_or(path));
         settings.hidden = hidden.collect();
         settings.protected = vec![
@@ -115,6 +117,15 @@ fn combine(configs: &[Loaded], flag: Option<SandboxMode>) -> SandboxTable {
         }
     }
     all
+}
+
+/// What the user's config folder holds, but for what the user adds: programs there are to be run.
+fn all_but_custom(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs_err::read_dir(dir) else { return vec![dir.to_owned()] };
+    let custom = ["tools", "hooks", "skills"].map(OsStr::new);
+    let entries =
+        entries.flatten().filter(|entry| !custom.contains(&entry.file_name().as_os_str()));
+    entries.map(|entry| entry.path()).collect()
 }
 
 /// A folder as a config file names it; none if it is not there.

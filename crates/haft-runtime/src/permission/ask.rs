@@ -12,6 +12,9 @@ use crate::output::Metadata;
 use crate::repetition;
 use crate::visible::plain;
 
+/// Where the word stands that a hook has for an effect.
+pub(super) const HOOK: &str = "a hook";
+
 /// What a tool asks before its first side effect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
@@ -93,6 +96,8 @@ pub enum Escalation {
     Sandbox,
     /// The same call again and again.
     Repetition,
+    /// A hook wants the user asked.
+    Hook,
 }
 
 impl Escalation {
@@ -223,6 +228,9 @@ impl Denial {
     /// The smallest rule or flag that would have let it through.
     fn would_allow(&self) -> String {
         let Effect { key, value, .. } = &self.effect;
+        if self.rule.as_ref().is_some_and(|rule| rule.source == HOOK) {
+            return "no rule: a hook wants the user asked".to_owned();
+        }
         let rule = format!("the rule `[permission.{key}] {value:?} = \"allow\"`");
         if key == "edit" && !self.rule.as_ref().is_some_and(|rule| rule.protected) {
             format!("--allow-edits, or {rule}")

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::ask::{Ask, Closed, Denial, DeniedBy, Escalation, PendingAsk, Reply, Suggestion};
+use super::ask::{Ask, Closed, Denial, DeniedBy, Escalation, HOOK, PendingAsk, Reply, Suggestion};
 use super::clearance::Clearance;
 use super::effect::{Effect, EffectKind};
 use super::explain::Explanation;
@@ -15,8 +15,10 @@ use crate::context::Context;
 use crate::documents::blocking;
 use crate::error::ToolError;
 use crate::event::EventKind;
+use crate::hook;
 use crate::host::Host;
 use crate::ids::{AskId, GrantId, SessionId};
+use crate::repetition;
 use crate::store::{Grant, Store};
 
 /// Decides every ask of a runtime, and holds the ones that wait.
@@ -32,7 +34,17 @@ pub(crate) struct Gate {
 struct Waiting {
     pending: PendingAsk,
     policy: Arc<Policy>,
+    standing: Standing,
     answer: oneshot::Sender<Closed>,
+}
+
+/// Whether a grant can answer an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// The rules ask: a grant can.
+    Ruled,
+    /// A hook wants the user asked: only the user can.
+    Demanded,
 }
 
 impl Gate {
@@ -47,15 +59,22 @@ impl Gate {
         policy: &Arc<Policy>,
         mut ask: Ask,
     ) -> Result<(), ToolError> {
-        let undecided = self.undecided(policy, &ask.effects).await?;
-        let Some((_, rule)) = undecided.first().cloned() else { return Ok(()) };
+        let mut undecided = self.undecided(policy, &ask.effects).await?;
+        if cx.heard.allows() {
+            undecided.retain(|(effect, _)| !hook_may_allow(policy, effect));
+        }
         let runs = ask.effects.iter().any(|effect| effect.kind == EffectKind::Run);
-        let escalation = Escalation::of(&undecided, runs);
-        ask.effects = undecided.into_iter().map(|(effect, _)| effect).collect();
+        let mut escalation = Escalation::of(&undecided, runs);
         // No grant is offered for what needs none, or for what none would cover.
         ask.always.retain(|Suggestion { key, pattern }| {
-            ask.effects.iter().any(|effect| policy.grant_covers(key, pattern, effect))
+            undecided.iter().any(|(effect, _)| policy.grant_covers(key, pattern, effect))
         });
+        let standing = self.demanded(cx, &ask.effects, &mut undecided);
+        if standing == Standing::Demanded {
+            escalation = escalation.or(Some(Escalation::Hook));
+        }
+        let Some((_, rule)) = undecided.first().cloned() else { return Ok(()) };
+        ask.effects = undecided.into_iter().map(|(effect, _)| effect).collect();
         let pending = PendingAsk {
             id: AskId::fresh(),
             session: cx.session.clone(),
@@ -65,7 +84,36 @@ impl Gate {
             rule,
             escalation,
         };
-        self.wait(cx, Arc::clone(policy), pending).await
+        let allowed = hook::asked(cx.toolset.hooks(), &pending, cx).await?.is_some();
+        let mut effects = pending.ask.effects.iter();
+        if allowed
+            && standing == Standing::Ruled
+            && effects.all(|effect| hook_may_allow(policy, effect))
+        {
+            return Ok(());
+        }
+        self.wait(cx, Arc::clone(policy), pending, standing).await
+    }
+
+    /// Adds what the rules allow, if a hook wants the user asked about the call.
+    fn demanded(
+        &self,
+        cx: &Context,
+        effects: &[Effect],
+        undecided: &mut Vec<(Effect, Option<RuleRef>)>,
+    ) -> Standing {
+        // A call that goes in circles is asked about for that first; the demand is for the call.
+        if effects.iter().any(|effect| effect.key == repetition::KEY) {
+            return Standing::Ruled;
+        }
+        let Some(reason) = cx.heard.take_demand() else { return Standing::Ruled };
+        for effect in effects {
+            if !undecided.iter().any(|(other, _)| other == effect) {
+                let rule = hook_asks(effect, &reason);
+                undecided.push((effect.clone(), Some(rule)));
+            }
+        }
+        Standing::Demanded
     }
 
     /// What the rules and grants make of these effects.
@@ -136,14 +184,17 @@ impl Gate {
         cx: &Context,
         policy: Arc<Policy>,
         pending: PendingAsk,
+        standing: Standing,
     ) -> Result<(), ToolError> {
         let (answer, mut answered) = oneshot::channel();
-        let waiting = Waiting { pending: pending.clone(), policy: Arc::clone(&policy), answer };
+        let waiting =
+            Waiting { pending: pending.clone(), policy: Arc::clone(&policy), standing, answer };
         self.lock().insert(pending.id.clone(), waiting);
         let mut open = OpenAsk { gate: self, cx, id: pending.id.clone(), how: Closed::Abandoned };
         cx.life.note(EventKind::AskOpened { ask: pending.clone() });
         // A grant may have come between the look at the grants and our place among those who wait.
-        let still_asks = !self.undecided(&policy, &pending.ask.effects).await?.is_empty();
+        let still_asks = standing == Standing::Demanded
+            || !self.undecided(&policy, &pending.ask.effects).await?.is_empty();
         open.how = tokio::select! {
             biased;
             closed = &mut answered => closed.unwrap_or(Closed::Abandoned),
@@ -219,7 +270,9 @@ impl Gate {
                 always.any(|one| waiting.policy.grant_covers(&one.key, &one.pattern, effect))
             };
             let mut effects = waiting.pending.ask.effects.iter();
-            waiting.pending.session == answered.session && effects.all(covered)
+            waiting.standing == Standing::Ruled
+                && waiting.pending.session == answered.session
+                && effects.all(covered)
         });
     }
 
@@ -229,7 +282,9 @@ impl Gate {
         let Ok(grants) = self.grants().await else { return };
         self.close(Closed::Covered, |waiting| {
             let covered = |effect| granted(&waiting.policy, &grants, effect).is_some();
-            waiting.pending.session == *session && waiting.pending.ask.effects.iter().all(covered)
+            waiting.standing == Standing::Ruled
+                && waiting.pending.session == *session
+                && waiting.pending.ask.effects.iter().all(covered)
         });
     }
 
@@ -278,6 +333,24 @@ pub(super) fn granted(policy: &Policy, grants: &[Grant], effect: &Effect) -> Opt
         reason: None,
         protected: false,
     })
+}
+
+/// Whether a hook's *allow* counts for an effect: as far as a rule for everything would, but a call
+/// that goes in circles is the user's to judge.
+fn hook_may_allow(policy: &Policy, effect: &Effect) -> bool {
+    effect.key != repetition::KEY && policy.would_allow(effect)
+}
+
+/// What is shown for a hook that wants the user asked.
+fn hook_asks(effect: &Effect, reason: &str) -> RuleRef {
+    RuleRef {
+        key: effect.key.clone().into_owned(),
+        pattern: "*".to_owned(),
+        action: Action::Ask,
+        source: HOOK.to_owned(),
+        reason: Some(reason.to_owned()),
+        protected: false,
+    }
 }
 
 fn abandoned(cx: &Context) -> ToolError {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::effect::{Effect, Weight};
 use super::pattern::Pattern;
-use super::rule::{Layer, Protected, Rule, pattern_matches};
+use super::rule::{Layer, LayerKind, Protected, Rule, pattern_matches};
 use crate::audience::Agent;
 
 /// What a rule says. The stricter is the greater.
@@ -138,6 +138,14 @@ impl Policy {
         }
     }
 
+    /// Whether a rule `* = allow` on top of the others would allow `effect`.
+    pub(super) fn would_allow(&self, effect: &Effect) -> bool {
+        let mut lax = self.clone();
+        let layer = Layer::new(LayerKind::CommandLine, "").rule("*", "*", Action::Allow);
+        lax.layers.push(layer);
+        lax.decide(effect).action == Action::Allow
+    }
+
     /// Its layers, from the least specific to the most specific.
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
@@ -194,6 +202,13 @@ impl Policy {
     pub fn hides(&self, key: &str) -> Option<RuleRef> {
         let own = self.layers.iter().find_map(|layer| layer.hides(key)).map(Rule::to_ref);
         own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.hides(key)))
+    }
+
+    /// The rule `tool NAME = deny` that keeps a tool from being shown, whatever its permission.
+    #[must_use]
+    pub fn hides_tool(&self, name: &str) -> Option<RuleRef> {
+        let own = self.layers.iter().find_map(|layer| layer.hides_tool(name)).map(Rule::to_ref);
+        own.or_else(|| self.ceilings().find_map(|ceiling| ceiling.hides_tool(name)))
     }
 
     fn decide_alone(&self, effect: &Effect) -> Decision {

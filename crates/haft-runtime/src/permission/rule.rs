@@ -187,6 +187,13 @@ impl Layer {
         self.rules.iter().rev().find(|rule| rule.matches(effect))
     }
 
+    /// The rule that denies the tool `name` by the key `tool`; one for every key means permissions.
+    pub(super) fn hides_tool(&self, name: &str) -> Option<&Rule> {
+        let effect = Effect::using("tool", name.to_owned());
+        let mut of_tools = self.rules.iter().rev().filter(|rule| rule.key.to_string() == "tool");
+        of_tools.find(|rule| rule.matches(&effect)).filter(|rule| rule.action == Action::Deny)
+    }
+
     /// The rule that denies all of `key`, if nothing after it opens a part again.
     pub(super) fn hides(&self, key: &str) -> Option<&Rule> {
         let denies = |rule: &&Rule| rule.action == Action::Deny;

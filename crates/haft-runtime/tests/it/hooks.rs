@@ -2,17 +2,22 @@
 
 use std::sync::{Arc, Mutex};
 
-use haft_runtime::permission::Action;
-use haft_runtime::{BoxFuture, CancellationToken, Context, Hook, Output, ToolError};
+use haft_runtime::permission::{
+    Action, Escalation, LayerKind, PendingAsk, Policy, Protected, Reply,
+};
+use haft_runtime::{
+    Allowed, Before, Beginning, BoxFuture, CancellationToken, Context, Hook, Output, Said,
+    SessionId, ToolError, Word,
+};
 use serde_json::{Value, json};
 
-use crate::world::{World, rules};
+use crate::world::{Scripted as Host, World, layer, rules};
 
-type Before = fn(Value) -> Result<Value, ToolError>;
+type Rewrite = fn(Value) -> Result<Value, ToolError>;
 type After = fn(Output) -> Result<Output, ToolError>;
 
 struct Scripted {
-    before: Before,
+    before: Rewrite,
     after: After,
     failures: Arc<Mutex<Vec<String>>>,
 }
@@ -23,8 +28,8 @@ impl Hook for Scripted {
         _: &'a str,
         args: Value,
         _: &'a Context,
-    ) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async { (self.before)(args) })
+    ) -> BoxFuture<'a, Result<Before, ToolError>> {
+        Box::pin(async { (self.before)(args).map(Into::into) })
     }
 
     fn after<'a>(
@@ -41,13 +46,13 @@ impl Hook for Scripted {
         tool: &'a str,
         error: &'a ToolError,
         _: &'a Context,
-    ) -> BoxFuture<'a, ()> {
+    ) -> BoxFuture<'a, Option<String>> {
         self.failures.lock().unwrap().push(format!("{tool}: {}", error.kind()));
-        Box::pin(async {})
+        Box::pin(async { None })
     }
 }
 
-async fn world(before: Before, after: After) -> (World, Arc<Mutex<Vec<String>>>) {
+async fn world(before: Rewrite, after: After) -> (World, Arc<Mutex<Vec<String>>>) {
     let failures = Arc::default();
     let hook = Scripted { before, after, failures: Arc::clone(&failures) };
     let allow = rules(&[("*", "*", Action::Allow)]);
@@ -113,7 +118,12 @@ async fn an_answer_that_a_hook_refuses_is_an_error() {
 struct Hanging;
 
 impl Hook for Hanging {
-    fn failed<'a>(&'a self, _: &'a str, _: &'a ToolError, _: &'a Context) -> BoxFuture<'a, ()> {
+    fn failed<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a ToolError,
+        _: &'a Context,
+    ) -> BoxFuture<'a, Option<String>> {
         Box::pin(std::future::pending())
     }
 }
@@ -129,4 +139,153 @@ async fn a_hook_that_hangs_when_told_of_a_failure_does_not_outlast_the_grace() {
     let settled = world.toolset.execute(call, cancel).await;
     assert_eq!(settled.result.unwrap_err().kind(), "cancelled");
     assert_eq!(begin.elapsed(), std::time::Duration::from_millis(500));
+}
+
+/// Has a word for every call, and an answer to every ask.
+#[derive(Clone, Default)]
+struct Opinion {
+    word: Option<Word>,
+    answer: Option<Allowed>,
+    context: Option<String>,
+    seen: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Hook for Opinion {
+    fn before<'a>(
+        &'a self,
+        _: &'a str,
+        args: Value,
+        _: &'a Context,
+    ) -> BoxFuture<'a, Result<Before, ToolError>> {
+        let (word, context) = (self.word.clone(), self.context.clone());
+        Box::pin(async { Ok(Before { args, word, context }) })
+    }
+
+    fn asked<'a>(
+        &'a self,
+        _: &'a PendingAsk,
+        cx: &'a Context,
+    ) -> BoxFuture<'a, Result<Option<Allowed>, ToolError>> {
+        self.seen.lock().unwrap().push((*cx.input()).clone());
+        Box::pin(async { Ok(self.answer) })
+    }
+
+    fn failed<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a ToolError,
+        _: &'a Context,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { self.context.clone() })
+    }
+
+    fn session_started<'a>(
+        &'a self,
+        session: &'a SessionId,
+        how: Beginning,
+    ) -> BoxFuture<'a, Result<Said, ToolError>> {
+        let context = vec![format!("{session} {how:?}")];
+        Box::pin(async { Ok(Said { context, messages: Vec::new() }) })
+    }
+}
+
+fn demand() -> Option<Word> {
+    Some(Word::Ask { reason: "look at it".into() })
+}
+
+/// One call that asks, under `policy` and `hooks`; whether it came through, and what the user was asked.
+async fn asking(policy: Policy, hooks: Vec<Opinion>, reply: Reply) -> (bool, Vec<PendingAsk>) {
+    let host = Host::always_says(reply);
+    let asked = Arc::clone(&host.asked);
+    let world = World::with(|builder| {
+        let builder = builder.policy(policy).host(host);
+        hooks.into_iter().fold(builder, |builder, hook| builder.hook(hook))
+    })
+    .await;
+    let settled = world.run(json!({ "what": "ask", "text": "guarded" })).await;
+    let asked = asked.lock().unwrap().clone();
+    (settled.result.is_ok(), asked)
+}
+
+#[tokio::test]
+async fn a_hook_that_wants_the_user_asked_beats_every_allow() {
+    let allow = || rules(&[("*", "*", Action::Allow)]);
+    let demanding = Opinion { word: demand(), ..Opinion::default() };
+    let lax = Opinion { word: Some(Word::Allow), answer: Some(Allowed), ..Opinion::default() };
+    for hooks in [
+        vec![demanding.clone()],
+        vec![demanding.clone(), lax.clone()],
+        vec![lax.clone(), demanding.clone()],
+    ] {
+        let (done, asked) = asking(allow(), hooks.clone(), Reply::Once).await;
+        assert!(done);
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].escalation, Some(Escalation::Hook));
+        assert_eq!(asked[0].rule.as_ref().unwrap().reason.as_deref(), Some("look at it"));
+        assert!(asked[0].ask.always.is_empty(), "always would not help the next time");
+        let (done, _) = asking(allow(), hooks, Reply::Unattended).await;
+        assert!(!done);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_asks_for_nothing_is_asked_about_as_well_if_a_hook_says_so() {
+    let host = Host::always_says(Reply::Reject { feedback: None });
+    let asked = Arc::clone(&host.asked);
+    let hook = Opinion { word: demand(), ..Opinion::default() };
+    let allow = rules(&[("*", "*", Action::Allow)]);
+    let world = World::with(|builder| builder.policy(allow).host(host).hook(hook)).await;
+    let settled = world.run(json!({ "what": "nothing", "text": "quiet" })).await;
+    assert_eq!(settled.result.unwrap_err().kind(), "denied");
+    assert_eq!(asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_allow_of_a_hook_answers_asks_and_beats_neither_deny_nor_protection() {
+    let lax = || vec![Opinion { word: Some(Word::Allow), ..Opinion::default() }];
+    let answers = || vec![Opinion { answer: Some(Allowed), ..Opinion::default() }];
+    for hooks in [lax, answers] {
+        let ask = rules(&[("*", "*", Action::Ask)]);
+        let (done, asked) = asking(ask.clone(), hooks(), Reply::Unattended).await;
+        assert!(done && asked.is_empty());
+        let deny = rules(&[("*", "*", Action::Allow), ("obey", "guarded", Action::Deny)]);
+        let (done, asked) = asking(deny, hooks(), Reply::Once).await;
+        assert!(!done && asked.is_empty());
+        let protected = ask.clone().protect([Protected::new("obey", ["guarded"])]);
+        let (done, asked) = asking(protected, hooks(), Reply::Unattended).await;
+        assert!(!done);
+        assert_eq!(asked.len(), 1);
+        let parent = Policy::new(vec![layer(LayerKind::User, &[("*", "*", Action::Ask)])]);
+        let under =
+            parent.clone().under(Arc::new(parent.protect([Protected::new("obey", ["guarded"])])));
+        let (done, _) = asking(under, hooks(), Reply::Unattended).await;
+        assert!(!done, "a hook of the child opens nothing of the parent");
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_shown_an_ask_sees_the_arguments_that_run() {
+    let hook = Opinion { answer: Some(Allowed), ..Opinion::default() };
+    let seen = Arc::clone(&hook.seen);
+    asking(rules(&[]), vec![hook], Reply::Unattended).await;
+    assert_eq!(*seen.lock().unwrap(), [json!({ "what": "ask", "text": "guarded" })]);
+}
+
+#[tokio::test]
+async fn what_hooks_add_stands_below_the_answer_and_below_the_error() {
+    let hook = Opinion { context: Some("mind the gap".into()), ..Opinion::default() };
+    let allow = rules(&[("*", "*", Action::Allow)]);
+    let world = World::with(|builder| builder.policy(allow).hook(hook)).await;
+    let settled = world.run(json!({ "what": "say", "text": "hello" })).await;
+    assert_eq!(settled.text(), "hello\n\nmind the gap");
+    let settled = world.run(json!({ "what": "fail", "text": "it broke" })).await;
+    assert_eq!(settled.text(), "it broke\n\nmind the gap\n\nmind the gap");
+    assert_eq!(settled.to_json()["error"]["message"], settled.text());
+}
+
+#[tokio::test]
+async fn a_session_begins_with_what_hooks_have_to_say() {
+    let world = World::with(|builder| builder.hook(Opinion::default())).await;
+    let said = world.runtime.begin_session(&world.session, Beginning::Resume).await.unwrap();
+    assert_eq!(said.context, [format!("{} Resume", world.session)]);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haft_runtime::permission::{Action, Reply};
-use haft_runtime::{BoxFuture, CancellationToken, Context, Hook, Output, Store, ToolError};
+use haft_runtime::{Before, BoxFuture, CancellationToken, Context, Hook, Output, Store, ToolError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -57,8 +57,8 @@ impl Hook for Moody {
         _: &'a str,
         args: Value,
         _: &'a Context,
-    ) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async { act(self.before).await.map(|()| args) })
+    ) -> BoxFuture<'a, Result<Before, ToolError>> {
+        Box::pin(async { act(self.before).await.map(|()| args.into()) })
     }
 
     fn after<'a>(
@@ -70,8 +70,13 @@ impl Hook for Moody {
         Box::pin(async { act(self.after).await.map(|()| output) })
     }
 
-    fn failed<'a>(&'a self, _: &'a str, _: &'a ToolError, _: &'a Context) -> BoxFuture<'a, ()> {
-        Box::pin(async { drop(act(self.failed).await) })
+    fn failed<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a ToolError,
+        _: &'a Context,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { act(self.failed).await.err().map(|error| error.to_string()) })
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use haft_runtime::permission::Action;
 use haft_runtime::{
-    BoxFuture, Call, CancellationToken, Context, Delivery, Hook, InitContext, InitError, Output,
-    Registry, Runtime, SessionId, Store, Tool, ToolError, Traits,
+    Before, BoxFuture, Call, CancellationToken, Context, Delivery, Hook, InitContext, InitError,
+    Output, Registry, Runtime, SessionId, Store, Tool, ToolError, Traits,
 };
 use serde_json::{Value, json};
 
@@ -127,10 +127,10 @@ impl Hook for Slow {
         _: &'a str,
         args: Value,
         _: &'a Context,
-    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+    ) -> BoxFuture<'a, Result<Before, ToolError>> {
         Box::pin(async {
             tokio::task::yield_now().await;
-            Ok(args)
+            Ok(args.into())
         })
     }
 }

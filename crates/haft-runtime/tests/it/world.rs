@@ -42,6 +42,7 @@ pub(crate) enum What {
     Nest,
     AskTwo,
     Long,
+    Nothing,
 }
 
 impl Tool for Obey {
@@ -95,11 +96,15 @@ impl Tool for Obey {
                 let title = "T".repeat(1_000_000);
                 Ok(Output::new(title, format!("head\n{}", "x".repeat(200_000))))
             }
+            What::Nothing => Ok(Output::new("nothing", text)),
             What::Nest => cx.execute("obey", json!({ "what": "say", "text": text }), 1).await,
         }
     }
 
     async fn effects(&self, params: &Params, _: &Context) -> Result<Vec<Effect>, ToolError> {
+        if params.what == What::Nothing {
+            return Ok(Vec::new());
+        }
         Ok(vec![Effect::using("obey", params.text.clone().unwrap_or_default())])
     }
 }

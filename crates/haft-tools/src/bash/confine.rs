@@ -1,17 +1,16 @@
 //! What a command may touch, after what it was allowed to do.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use haft_exec::sandbox::Protected;
 use haft_exec::{Confinement, Sandbox};
+use haft_runtime::ToolError;
 use haft_runtime::permission::{Action, Effect, EffectKind};
-use haft_runtime::{Context, ToolError};
-use haft_workspace::Workspace;
 
 use super::repository;
-use crate::commands::{CommandSettings, SandboxMode};
-use crate::files::Files;
+use crate::commands::{CommandSettings, Grounds, SandboxMode};
 
 /// Most names of the workspace that are looked at for secrets.
 const LOOKED_AT: usize = 20_000;
@@ -54,18 +53,17 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 const SCRATCH_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The sandbox for a command whose effects have been allowed.
-pub(super) async fn sandbox(
-    files: &Files,
+pub(crate) async fn sandbox(
     settings: &CommandSettings,
-    effects: &[Effect],
-    cx: &Context,
+    grounds: &Grounds<'_>,
 ) -> Result<Sandbox, ToolError> {
     if settings.sandbox == SandboxMode::Off {
         return Ok(Sandbox::Off);
     }
     let own = settings.clone();
-    let session = cx.session.to_string();
-    let look = move |workspace: &Workspace| {
+    let session = grounds.session.to_string();
+    let workspace = Arc::clone(grounds.workspace);
+    let look = move || {
         let mut hidden = own.hidden.clone();
         hidden
             .retain(|path| path.symlink_metadata().is_ok() && !workspace.root().starts_with(path));
@@ -73,18 +71,23 @@ pub(super) async fn sandbox(
         let repository = repository::elsewhere(workspace.root());
         (hidden, scratch, perhaps_secret(workspace.root()), repository)
     };
-    let (mut hidden, scratch, candidates, repository) = files.blocking(look).await?;
-    let root = files.workspace.root();
-    let not_for_all =
-        |path: &&PathBuf| cx.ruled(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow;
+    let looked = tokio::task::spawn_blocking(look).await;
+    let (mut hidden, scratch, candidates, repository) =
+        looked.map_err(|error| ToolError::caused("the disk did not answer", error))?;
+    let (root, effects) = (grounds.workspace.root(), grounds.effects);
+    let not_for_all = |path: &&PathBuf| {
+        (grounds.ruled)(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow
+    };
     hidden.extend(candidates.iter().filter(not_for_all).take(HIDDEN).cloned());
     let allowed = |kind: fn(EffectKind) -> bool| {
         effects.iter().filter(move |effect| kind(effect.kind)).filter_map(Effect::path)
     };
     let read: Vec<PathBuf> = allowed(|kind| kind == EffectKind::Read).collect();
     hidden.retain(|path| !read.contains(path));
+    // An agent that only looks has commands that only look, whatever they were thought to do.
+    let may_write = (grounds.ruled)(&Effect::using("sandbox", "write")) != Action::Deny;
     let mut confinement = match settings.sandbox {
-        SandboxMode::WorkspaceWrite if root.parent().is_some() => {
+        SandboxMode::WorkspaceWrite if root.parent().is_some() && may_write => {
             Confinement::workspace([root.to_owned()])
         }
         // A workspace that is the whole machine is not written to as a whole either.
@@ -92,14 +95,14 @@ pub(super) async fn sandbox(
     };
     let changed: Vec<PathBuf> =
         allowed(|kind| matches!(kind, EffectKind::Write | EffectKind::Delete)).collect();
-    if settings.sandbox == SandboxMode::WorkspaceWrite {
+    if settings.sandbox == SandboxMode::WorkspaceWrite && may_write {
         confinement.writable.extend(settings.writable.iter().filter(|it| it.exists()).cloned());
         let kept_whole: Vec<&Path> = settings.home.as_deref().into_iter().chain([root]).collect();
         let outside = changed.iter().filter(|path| !path.starts_with(root));
         confinement.writable.extend(outside.filter_map(|path| existing(path, &kept_whole)));
     }
     confinement.protected = protected(settings, root, &changed);
-    if settings.sandbox == SandboxMode::WorkspaceWrite {
+    if settings.sandbox == SandboxMode::WorkspaceWrite && may_write {
         confinement.writable.extend(repository.writable);
         confinement.protected.extend(repository.protected);
     }
@@ -108,7 +111,7 @@ pub(super) async fn sandbox(
     confinement.hidden = hidden;
     confinement.scratch = scratch;
     confinement.network = settings.network;
-    confinement.peers = Some(cx.session.to_string());
+    confinement.peers = Some(grounds.session.to_string());
     confinement.demand = settings.demand;
     Ok(Sandbox::Confined(confinement))
 }

@@ -28,7 +28,7 @@ pub(super) fn without_loopback(effect: Effect) -> Effect {
 }
 
 /// What rules and grants say of hosts, where commands are held to it.
-pub(super) async fn known(
+pub(crate) async fn known(
     settings: &CommandSettings,
     cx: &Context,
 ) -> Result<Option<Clearance>, ToolError> {
@@ -40,7 +40,7 @@ pub(super) async fn known(
 
 /// Opens the network as far as the call may go: all of it where a rule allows connecting anywhere,
 /// else a proxy for hosts, where there may be any. What a command calls its loopback is the session's.
-pub(super) fn open(
+pub(crate) fn open(
     sandbox: &mut Sandbox,
     effects: &[Effect],
     clearance: Clearance,

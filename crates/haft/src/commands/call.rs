@@ -2,8 +2,8 @@
 
 use anstyle::AnsiColor;
 use haft_runtime::{
-    Arguments, Call, CallId, Delivery, Metadata, Runtime, Settled, ToolError, Toolset, plain,
-    plain_lines,
+    Arguments, Call, CallId, Delivery, EventKind, Metadata, Runtime, Settled, ToolError, Toolset,
+    plain, plain_lines,
 };
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,10 +33,16 @@ pub(crate) async fn run(
     let toolset = haft.toolset_for(&runtime, &tool, &args).await;
     let args = Arguments::Text(args);
     let settled = match haft.session(&runtime).await {
-        Ok(session) => {
-            let call = Call::new(session, tool, args);
-            execute(&runtime, &toolset, call, haft.common.jsonl.then_some(printer)).await?
-        }
+        Ok(session) => match haft.begin(&runtime, &session).await {
+            Ok(said) => {
+                said.messages.iter().for_each(|text| printer.note(plain_lines(text)));
+                let call = Call::new(session.clone(), tool, args);
+                let settled = execute(&runtime, &toolset, call, haft.common.jsonl, printer).await?;
+                runtime.end_session(&session, "other").await;
+                settled
+            }
+            Err(error) => unopened(tool, error),
+        },
         Err(error) => unopened(tool, error),
     };
     if haft.common.json {
@@ -62,8 +68,10 @@ async fn execute(
     runtime: &Runtime,
     toolset: &Toolset,
     call: Call,
-    events_to: Option<Printer<'_>>,
+    all_events: bool,
+    printer: Printer<'_>,
 ) -> anyhow::Result<Settled> {
+    let events_to = all_events.then_some(printer);
     let cancel = CancellationToken::new();
     let mut events = runtime.events(Some(call.session.clone()));
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -81,8 +89,20 @@ async fn execute(
     };
     while let Some(delivery) = events.try_next() {
         print_event(events_to, &delivery)?;
+        if !all_events {
+            tell(printer, &delivery);
+        }
     }
     Ok(settled)
+}
+
+/// Tells a person what a hook has to say.
+fn tell(printer: Printer<'_>, delivery: &Delivery) {
+    let Delivery::Event(event) = delivery else { return };
+    let EventKind::Noted { name, data, .. } = &*event.kind else { return };
+    if let (true, Some(text)) = (name == "hook.message", data["text"].as_str()) {
+        printer.note(plain_lines(text));
+    }
 }
 
 fn print_event(to: Option<Printer<'_>>, delivery: &Delivery) -> anyhow::Result<()> {

@@ -12,15 +12,16 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
     let toolset = haft.toolset(&runtime).await;
     if haft.common.json {
         let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
-        let left_out = toolset.left_out();
+        let left_out = haft.left_out(&toolset);
         let servers = haft.servers.reports();
         printer.json(&json!({ "tools": tools, "left_out": left_out, "servers": servers }))?;
         return Ok(0);
     }
     let rows: Vec<Vec<String>> = toolset.advertised().map(|tool| row(&tool)).collect();
     columns(&rows).into_iter().for_each(|line| printer.line(line));
-    for left_out in toolset.left_out() {
-        printer.line(printer.dim(&format!("{}: not offered: {}", left_out.id, left_out.reason)));
+    for left_out in haft.left_out(&toolset) {
+        let line = format!("{}: not offered: {}", left_out.id, plain(&left_out.reason));
+        printer.line(printer.dim(&line));
     }
     for server in haft.servers.reports() {
         if let State::Broken { why } = &server.state {

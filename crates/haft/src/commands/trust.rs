@@ -1,14 +1,15 @@
-//! `haft trust`: whether the project's own haft.toml may widen what is allowed.
+//! `haft trust`: what of the project's own files may do more than restrict.
 
 use anyhow::bail;
 use haft_runtime::permission::LayerKind;
-use serde_json::json;
+use haft_runtime::plain;
+use serde_json::{Value, json};
 
 use crate::args::TrustCommand;
-use crate::config::{self, Loaded};
+use crate::config;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::trust;
+use crate::trust::{self, Item};
 
 pub(crate) fn run(
     haft: &Haft,
@@ -18,50 +19,64 @@ pub(crate) fn run(
     // Read anew: what the command works with has already been cut down to what is trusted.
     let path = haft.root.join("haft.toml");
     let config = config::load(LayerKind::Project, &path, haft.environment.home.as_deref())?;
-    match (command.unwrap_or(TrustCommand::Show), config) {
-        (TrustCommand::Withdraw, config) => {
+    let mut items: Vec<Item> = config.iter().map(Item::of_config).collect();
+    items.extend(haft.supplied.items.iter().cloned());
+    match command.unwrap_or(TrustCommand::Show) {
+        TrustCommand::Show => {}
+        TrustCommand::Withdraw => {
             trust::withdraw(haft.store.as_ref(), &haft.project)?;
-            if haft.common.json {
-                return show(haft, printer, config.as_ref());
+            if !haft.common.json {
+                printer.line("no file of this project is trusted any longer");
+                return Ok(0);
             }
-            printer.line("no file of this project is trusted any longer");
-            Ok(0)
         }
-        (TrustCommand::Give, Some(config)) => {
-            trust::give(&config, haft.store.as_ref(), &haft.project)?;
-            if haft.common.json {
-                return show(haft, printer, Some(&config));
+        TrustCommand::Give if items.is_empty() => bail!("{} does not exist", path.display()),
+        TrustCommand::Give => {
+            trust::give(&items, haft.store.as_ref(), &haft.project)?;
+            if !haft.common.json {
+                given(&items, printer);
+                return Ok(0);
             }
-            printer
-                .line(format!("{} is trusted as it is now; a change asks again", path.display()));
-            Ok(0)
         }
-        (TrustCommand::Give, None) => bail!("{} does not exist", path.display()),
-        (TrustCommand::Show, config) => show(haft, printer, config.as_ref()),
+    }
+    show(haft, printer, &items)
+}
+
+fn given(items: &[Item], printer: Printer<'_>) {
+    for item in items {
+        let path = item.path.display();
+        printer.line(match &item.hash {
+            Ok(_) => format!("{path} is trusted as it is now; a change asks again"),
+            Err(why) => format!("{path} cannot be trusted: {}", plain(why)),
+        });
     }
 }
 
-fn show(haft: &Haft, printer: Printer<'_>, config: Option<&Loaded>) -> anyhow::Result<u8> {
-    let Some(config) = config else {
-        if haft.common.json {
-            printer.json(&json!([]))?;
-        } else {
-            printer.line("this project has no haft.toml");
-        }
-        return Ok(0);
-    };
-    let trusted = trust::is_trusted(config, haft.store.as_ref(), &haft.project)?;
-    let widens = config.widens();
-    if haft.common.json {
-        printer.json(&json!([{ "file": config.path, "trusted": trusted, "widens": widens }]))?;
-        return Ok(0);
+fn show(haft: &Haft, printer: Printer<'_>, items: &[Item]) -> anyhow::Result<u8> {
+    if items.is_empty() && !haft.common.json {
+        printer.line("this project has no haft.toml, and supplies nothing else that needs trust");
     }
-    let says = match (trusted, widens.is_empty()) {
-        (true, _) => "trusted",
-        (false, true) => "only restricts; needs no trust",
-        (false, false) => "not trusted; `haft trust give` would let it do this:",
-    };
-    printer.line(format!("{}: {says}", config.path.display()));
-    widens.iter().for_each(|one| printer.line(format!("  {one}")));
+    let mut all: Vec<Value> = Vec::new();
+    for item in items {
+        let trusted = item.is_trusted(haft.store.as_ref(), &haft.project)?;
+        if haft.common.json {
+            let (widens, why) = (&item.widens, item.hash.as_ref().err());
+            all.push(
+                json!({ "file": item.path, "trusted": trusted, "widens": widens, "refused": why }),
+            );
+            continue;
+        }
+        let says = match (trusted, &item.hash) {
+            (true, _) => "trusted".to_owned(),
+            (false, Err(why)) => format!("cannot be trusted: {}", plain(why)),
+            (false, Ok(_)) if item.widens.is_empty() => "only restricts; needs no trust".to_owned(),
+            (false, Ok(_)) => "not trusted; `haft trust give` would let it do this:".to_owned(),
+        };
+        printer.line(format!("{}: {says}", item.path.display()));
+        item.widens.iter().for_each(|one| printer.line(format!("  {}", plain(one))));
+    }
+    if haft.common.json {
+        printer.json(&all)?;
+    }
     Ok(0)
 }

@@ -7,12 +7,15 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod agents;
 mod approve;
 mod asks;
 mod bash;
 mod batch;
 mod bounds;
 mod contract;
+mod hooks;
+mod hostile;
 mod hosts;
 mod journal;
 mod mcp;
@@ -22,11 +25,15 @@ mod policy_tools;
 mod processes;
 mod questions;
 mod robustness;
+mod run;
 mod search;
 mod seat;
 mod servers;
 mod setup;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;
 mod surface;
 mod surfaces;
 mod trust;
+mod web;
 mod world;

@@ -10,7 +10,7 @@ use haft_mcp::client::{
     Era, Reach, Report, ServerSettings, State as ServerState, ToolFilter, greet,
 };
 use haft_runtime::permission::{Effect, EffectKind, Policy, check};
-use haft_runtime::{Headless, Store};
+use haft_runtime::{Headless, LeftOut, Store, plain};
 use haft_tools::SandboxMode;
 
 use super::{Finding, broken, fine, note};
@@ -156,8 +156,9 @@ async fn tools(haft: &Haft) -> Vec<Finding> {
     };
     let toolset = haft.toolset(&runtime).await;
     let mut findings = vec![fine("tools", toolset.names().join(", "))];
-    let left_out = toolset.left_out().iter();
-    findings.extend(left_out.map(|one| note("tools", format!("{}: {}", one.id, one.reason))));
+    let left_out = haft.left_out(&toolset).into_iter();
+    let says = |one: LeftOut| note("tools", format!("{}: {}", one.id, plain(&one.reason)));
+    findings.extend(left_out.map(says));
     findings
 }
 

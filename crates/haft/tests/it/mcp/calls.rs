@@ -18,8 +18,19 @@ fn both_eras_offer_the_same_small_list_in_the_same_order() {
     assert_eq!(lists[0], lists[1]);
     let names: Vec<&str> =
         lists[0].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected =
-        ["read", "list", "glob", "grep", "write", "edit", "apply_patch", "undo", "bash", "job"];
+    let expected = [
+        "read",
+        "list",
+        "glob",
+        "grep",
+        "write",
+        "edit",
+        "apply_patch",
+        "undo",
+        "bash",
+        "job",
+        "webfetch",
+    ];
     assert_eq!(names, expected);
 }
 
