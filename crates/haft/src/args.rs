@@ -1,12 +1,17 @@
 //! The command line: what can be said to haft, and the help that goes with it.
 
 use std::net::SocketAddr;
+mod run;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haft_mcp::server::AskMode;
 use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
+
+use run::RUN_HELP;
+pub(crate) use run::RunArgs;
 
 use crate::setup::{HostName, Scope};
 
@@ -146,30 +151,6 @@ pub(crate) enum Command {
 
 const CALL_HELP: &str =
     "Exit codes: 0 done, 1 tool error, 2 usage, 3 denied, 124 timeout, 130 cancelled.";
-
-const RUN_HELP: &str =
-    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 130 cancelled.
-The model's words go to standard output; at a pipe, everything else goes to standard error.";
-
-/// `haft run …`
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct RunArgs {
-    /// What to do, or `-` to read it from standard input; may be left out with --continue
-    #[arg(value_name = "PROMPT|-")]
-    pub(crate) prompt: Option<String>,
-    /// Go on with the last session of this project, or with the one that --session names
-    #[arg(long = "continue", short = 'c')]
-    pub(crate) go_on: bool,
-    /// Let a recorded conversation reply instead of a model
-    #[arg(long, value_name = "FILE", conflicts_with = "record")]
-    pub(crate) replay: Option<PathBuf>,
-    /// Record what the model replies in a new file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// Most replies of the model
-    #[arg(long, value_name = "COUNT", default_value_t = 500)]
-    pub(crate) steps: u32,
-}
 
 /// `haft mcp …`
 #[derive(Debug, Args)]

@@ -1,0 +1,30 @@
+//! What can be said to `haft run`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What stands below the help.
+pub(super) const RUN_HELP: &str =
+    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 130 cancelled.
+The model's words go to standard output; at a pipe, everything else goes to standard error.";
+
+/// `haft run …`
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RunArgs {
+    /// What to do, or `-` to read it from standard input; may be left out with --continue
+    #[arg(value_name = "PROMPT|-")]
+    pub(crate) prompt: Option<String>,
+    /// Go on with the last session of this project, or with the one that --session names
+    #[arg(long = "continue", short = 'c')]
+    pub(crate) go_on: bool,
+    /// Let a recorded conversation reply instead of a model
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Record what the model replies in a new file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Most replies of the model
+    #[arg(long, value_name = "COUNT", default_value_t = 500)]
+    pub(crate) steps: u32,
+}
