@@ -104,7 +104,7 @@ impl Keeper {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let running = running.ok_or(io::ErrorKind::NotConnected)?;
         let (near, far) = pair()?;
-        running.send(To::Keeper, peers.as_bytes(), &[far.as_fd()])?;
+        running.send(To::Keeper, &[&[0], peers.as_bytes()].concat(), &[far.as_fd()])?;
         drop(far);
         let near = ready(near)?;
         let mut sockets = Vec::new();

@@ -22,25 +22,32 @@ mod handler;
 pub mod http;
 mod line;
 mod parked;
+mod place;
 mod progress;
 mod resources;
 mod stdio;
 mod tools;
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_runtime::{
-    AgentId, Audience, CallId, CancellationToken, Client, NewSession, Runtime, SessionId,
-    ToolError, Toolset,
+    AgentId, Audience, BoxFuture, CallId, CancellationToken, Client, NewSession, Runtime,
+    SessionId, ToolError, Toolset,
 };
 
 pub use asks::{AskMode, Asks, UnknownAskMode};
 pub use line::{Elicited, elicit};
+pub use place::{Hint, Place};
 pub use stdio::{ServeError, Stdio, stdio};
 
 use parked::Parked;
+use place::Places;
 use resources::Kept;
+
+/// Sessions that are known to be open; over HTTP there may be any number.
+const MOST_SESSIONS: usize = 4_096;
 
 /// What a server says and does beyond its runtime.
 #[derive(Debug, Clone)]
@@ -80,7 +87,7 @@ pub struct Server {
 }
 
 struct Inner {
-    runtime: Runtime,
+    places: Places,
     settings: Settings,
     /// The sessions that are in the store already.
     opened: Mutex<HashSet<SessionId>>,
@@ -94,8 +101,26 @@ impl Server {
     /// Offers `runtime`, whose host is an [`Asks`].
     #[must_use]
     pub fn new(runtime: Runtime, settings: Settings) -> Self {
+        let project = settings.project.clone();
+        Self::of(Places::at(Place { runtime, project }), settings)
+    }
+
+    /// Offers what `open` makes when it is first needed: in the folder that the client works in if
+    /// `hint` says so and it names one, else in the one that `open` knows itself.
+    pub fn opening(
+        settings: Settings,
+        hint: Hint,
+        open: impl Fn(Option<PathBuf>) -> BoxFuture<'static, Result<Place, String>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self::of(Places::opened_by(hint, Box::new(open)), settings)
+    }
+
+    fn of(places: Places, settings: Settings) -> Self {
         let inner = Inner {
-            runtime,
+            places,
             settings,
             opened: Mutex::default(),
             kept: Kept::default(),
@@ -112,23 +137,28 @@ impl Server {
     }
 
     /// What the agent is shown now. Built when it is first needed.
-    async fn toolset(&self) -> Toolset {
-        self.inner.runtime.toolset(&self.inner.settings.audience).await
+    async fn toolset(&self, place: &Place) -> Toolset {
+        place.runtime.toolset(&self.inner.settings.audience).await
     }
 
     /// Sees to it that a session is in the store, with its project.
-    async fn open(&self, session: &SessionId) -> Result<(), ToolError> {
+    async fn open(&self, place: &Place, session: &SessionId) -> Result<(), ToolError> {
         if self.opened().contains(session) {
             return Ok(());
         }
         let new = NewSession {
             id: session.clone(),
-            project: self.inner.settings.project.clone(),
+            project: place.project.clone(),
             parent: None,
             agent: self.inner.settings.audience.agent.id.clone(),
         };
-        self.inner.runtime.open_session(new).await?;
-        self.opened().insert(session.clone());
+        place.runtime.open_session(new).await?;
+        let mut opened = self.opened();
+        // Forgetting one only means that it is looked up once more.
+        if opened.len() >= MOST_SESSIONS {
+            opened.clear();
+        }
+        opened.insert(session.clone());
         Ok(())
     }
 
@@ -139,6 +169,7 @@ impl Server {
 
 /// The id that a host gave to the call, where it is one of those that do.
 fn call_id(meta: &rmcp::model::RequestMetaObject) -> Option<CallId> {
-    const KEYS: [&str; 2] = ["claudecode/toolUseId", "haft/callId"];
+    // Of Claude Code, of Codex, and for anybody else.
+    const KEYS: [&str; 3] = ["claudecode/toolUseId", "callId", "haft/callId"];
     KEYS.iter().find_map(|key| CallId::parse(meta.get(*key)?.as_str()?).ok())
 }

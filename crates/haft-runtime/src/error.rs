@@ -81,6 +81,13 @@ pub enum ToolError {
         partial: String,
     },
 
+    /// The process that ran the call ended before the call did.
+    #[error(
+        "interrupted: the process ended before the call did, so what it did by then is not known; \
+         look before you do it again"
+    )]
+    Interrupted,
+
     /// A defect of ours. The payload goes to the log, never to the model.
     #[error("{tool} failed because of a defect in it; try another way")]
     Panicked {
@@ -135,6 +142,7 @@ impl ToolError {
             Self::Stopped { .. } => "stopped",
             Self::Cancelled { .. } => "cancelled",
             Self::TimedOut { .. } => "timed_out",
+            Self::Interrupted => "interrupted",
             Self::Panicked { .. } => "panicked",
             Self::Failed { .. } => "failed",
         }

@@ -54,7 +54,9 @@ impl Draft {
     /// Whether the log keeps it. Progress is only for those who look on: its last state is in the result.
     #[must_use]
     pub fn is_kept(&self) -> bool {
-        self.session.is_some() && !matches!(*self.kind, EventKind::CallProgress { .. })
+        let is_progress =
+            matches!(*self.kind, EventKind::CallProgress { .. } | EventKind::MessageDelta { .. });
+        self.session.is_some() && !is_progress
     }
 }
 
@@ -137,6 +139,24 @@ pub enum EventKind {
         /// How it ended.
         how: Closed,
     },
+    /// A message was added to the session's conversation.
+    #[serde(rename = "message.added")]
+    MessageAdded {
+        /// Its id; the calls in it carry it.
+        message: MessageId,
+        /// What it says, in the form of whoever leads the conversation.
+        body: Value,
+    },
+    /// More of a message that is being written. Not kept in the log.
+    #[serde(rename = "message.delta")]
+    MessageDelta {
+        /// The message that it will be part of.
+        message: MessageId,
+        /// What kind of text it is.
+        kind: DeltaKind,
+        /// The text.
+        text: String,
+    },
     /// A tool came or went; toolsets made from now on differ.
     #[serde(rename = "tools.changed")]
     ToolsChanged {
@@ -161,6 +181,22 @@ impl EventKind {
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::CallCompleted { .. } | Self::CallError { .. })
     }
+}
+
+/// What more of a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeltaKind {
+    /// Words for the user.
+    Text,
+    /// What the model thinks.
+    Reasoning,
+    /// The name of a tool that a call begins for.
+    Call,
+    /// The arguments of a call.
+    Arguments,
+    /// Everything heard of this message so far is void; the text says why.
+    Void,
 }
 
 /// What a listener receives.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
+use crate::beside::{Touched, run_beside};
 use crate::bound;
 use crate::context::Context;
 use crate::error::{ErrorReport, ToolError};
@@ -151,6 +152,38 @@ impl Toolset {
         let cx = Context::open(self, &call, cancel);
         let result = supervise(self.pipeline(call, &cx), &cx).await;
         self.settle(result, &cx).await
+    }
+
+    /// Runs the calls of one message: beside each other where their effects do not touch, else in their
+    /// order. The answers are in the order of the calls.
+    pub async fn execute_all(&self, calls: Vec<Call>, cancel: &CancellationToken) -> Vec<Settled> {
+        let mut touched = Vec::new();
+        // One alone touches nobody.
+        for call in calls.iter().filter(|_| calls.len() > 1) {
+            touched.push(match self.check(call) {
+                Ok(prepared) => {
+                    let effects = prepared.effects(&Context::rehearsal(self, call)).await;
+                    Touched::by(&prepared, effects)
+                }
+                // It ends before it does anything.
+                Err(_) => Touched::nothing(),
+            });
+        }
+        let work = calls.into_iter().map(|call| async {
+            // Whoever cancels does not want the next to begin.
+            if cancel.is_cancelled() {
+                self.abandon(call).await
+            } else {
+                self.execute(call, cancel.child_token()).await
+            }
+        });
+        run_beside(&touched, work).await
+    }
+
+    /// Ends a call that is not to begin; it is recorded like any other.
+    async fn abandon(&self, call: Call) -> Settled {
+        let cx = Context::open(self, &call, CancellationToken::new());
+        self.settle(Err(ToolError::cancelled()), &cx).await
     }
 
     /// Every step of a call, in order. `?` anywhere ends it.

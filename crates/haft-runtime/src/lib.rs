@@ -52,6 +52,7 @@
 
 mod arguments;
 mod audience;
+mod beside;
 mod bound;
 mod context;
 mod deferral;
@@ -81,12 +82,13 @@ mod visible;
 
 pub use arguments::Arguments;
 pub use audience::{Agent, Audience, Client, Model};
+pub use beside::{Touched, run_beside};
 pub use bound::{Cut, Limits, cut, fits, join};
 pub use context::{Context, InitContext};
 pub use deferral::Found;
 pub use documents::Documents;
 pub use error::{ErrorReport, InitError, ToolError};
-pub use event::{Delivery, Draft, Event, EventKind, Events};
+pub use event::{Delivery, DeltaKind, Draft, Event, EventKind, Events};
 pub use execute::{Call, Prepared, Settled};
 pub use hook::{Allowed, Before, Beginning, Hook, Said, Word};
 pub use host::{Answer, Choice, Headless, Host, Question};

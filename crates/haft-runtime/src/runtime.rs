@@ -7,11 +7,12 @@ use crate::bound::Limits;
 use crate::context::{InitContext, Shared};
 use crate::deferral::Deferral;
 use crate::documents::{Documents, blocking};
-use crate::error::{InitError, ToolError};
+use crate::error::{ErrorReport, InitError, ToolError};
 use crate::event::{Draft, EventKind, Events};
 use crate::hook::{Beginning, Hook, Hooks, Said};
 use crate::host::{Headless, Host};
-use crate::ids::{AskId, SessionId};
+use crate::ids::{AskId, CallId, SessionId};
+use crate::output::Metadata;
 use crate::permission::{Gate, PendingAsk, Policy, Reply};
 use crate::record::Recorder;
 use crate::registry::Registry;
@@ -234,6 +235,37 @@ impl Runtime {
         for hook in self.inner.hooks.iter() {
             hook.session_ended(session, why).await;
         }
+    }
+
+    /// Records something that happened in a session beside its calls; it is kept when this returns.
+    ///
+    /// # Errors
+    /// If the store fails; listeners are told all the same.
+    pub async fn record(&self, session: &SessionId, kind: EventKind) -> Result<(), ToolError> {
+        let ticket = self.inner.recorder.record(Draft::now(Some(session.clone()), kind), 0);
+        let kept = ticket.kept().await;
+        kept.map_err(|error| ToolError::caused("what happened could not be recorded", error))
+    }
+
+    /// Tells listeners of something in a session; nothing waits for it.
+    pub fn tell(&self, session: &SessionId, kind: EventKind) {
+        drop(self.inner.recorder.record(Draft::now(Some(session.clone()), kind), 0));
+    }
+
+    /// Ends a call in the log that a killed process left without an end. It is never run again.
+    ///
+    /// # Errors
+    /// If the store fails, or the call has ended.
+    pub async fn end_interrupted(
+        &self,
+        session: &SessionId,
+        call: CallId,
+        tool: String,
+    ) -> Result<ErrorReport, ToolError> {
+        let error = ErrorReport::from(&ToolError::Interrupted);
+        let (report, metadata) = (error.clone(), Metadata::new());
+        self.record(session, EventKind::CallError { call, tool, error, metadata }).await?;
+        Ok(report)
     }
 
     /// Listens to the events of one session, or of all, from now on.

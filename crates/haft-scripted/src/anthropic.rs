@@ -19,6 +19,10 @@ pub(crate) fn results(request: &Value) -> Vec<Shown> {
 /// The whole answer as one object.
 pub(crate) fn whole(answer: &Answer) -> Value {
     let mut content = Vec::new();
+    if !answer.thought.is_empty() {
+        let thought = &answer.thought;
+        content.push(json!({ "type": "thinking", "thinking": thought, "signature": "signed" }));
+    }
     if !answer.text.is_empty() {
         content.push(json!({ "type": "text", "text": answer.text }));
     }
@@ -46,6 +50,17 @@ pub(crate) fn stream(answer: &Answer) -> Vec<(&'static str, Value)> {
     let mut events =
         vec![("message_start", json!({ "type": "message_start", "message": start })), ping()];
     let mut index = 0;
+    if !answer.thought.is_empty() {
+        let block = json!({ "type": "thinking", "thinking": "", "signature": "" });
+        let thought = json!({ "type": "thinking_delta", "thinking": answer.thought });
+        let signature = json!({ "type": "signature_delta", "signature": "signed" });
+        block_events(&mut events, 0, block, [thought, signature].into_iter());
+        // Providers add kinds of blocks and events as they like.
+        let unknown = json!({ "type": "novelty_delta", "text": "unheard of" });
+        block_events(&mut events, 1, json!({ "type": "novelty" }), [unknown].into_iter());
+        events.push(("novelty", json!({ "type": "novelty" })));
+        index = 2;
+    }
     if !answer.text.is_empty() {
         let block = json!({ "type": "text", "text": "" });
         let deltas =

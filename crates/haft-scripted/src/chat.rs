@@ -59,6 +59,10 @@ pub(crate) fn stream(answer: &Answer) -> Vec<Value> {
         })
     };
     let mut chunks = vec![chunk(json!({ "role": "assistant", "content": "" }), Value::Null)];
+    if !answer.thought.is_empty() {
+        let delta = json!({ "reasoning_content": answer.thought, "novelty": "unheard of" });
+        chunks.push(chunk(delta, Value::Null));
+    }
     for piece in answer.text_pieces() {
         chunks.push(chunk(json!({ "content": piece }), Value::Null));
     }

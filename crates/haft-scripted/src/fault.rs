@@ -15,6 +15,8 @@ pub enum Fault {
     Cut(usize),
     /// The provider reports an error in the middle of the stream.
     Error,
+    /// Nothing more comes after so many bytes of the body, until the agent goes away.
+    Hang(usize),
 }
 
 impl Fault {

@@ -104,7 +104,7 @@ impl Outgoing {
             self.kind,
         )?;
         let body = match fault {
-            Fault::Cut(after) => self.body.get(..*after).unwrap_or(&self.body),
+            Fault::Cut(after) | Fault::Hang(after) => self.body.get(..*after).unwrap_or(&self.body),
             _ => &self.body,
         };
         for piece in fault.pieces(body).into_iter().filter(|piece| !piece.is_empty()) {
@@ -113,8 +113,11 @@ impl Outgoing {
             stream.write_all(b"\r\n")?;
             stream.flush()?;
         }
-        if !matches!(fault, Fault::Cut(_)) {
-            stream.write_all(b"0\r\n\r\n")?;
+        match fault {
+            Fault::Cut(_) => {}
+            // Agents say nothing more; what comes is the end.
+            Fault::Hang(_) => drop(stream.read(&mut [0])?),
+            _ => stream.write_all(b"0\r\n\r\n")?,
         }
         stream.flush()
     }

@@ -62,6 +62,7 @@ struct Shared {
 pub(crate) struct Answer {
     pub(crate) id: String,
     pub(crate) model: String,
+    pub(crate) thought: String,
     pub(crate) text: String,
     pub(crate) calls: Vec<Called>,
     /// Whether the provider gives up before the end.
@@ -212,6 +213,7 @@ impl Shared {
             id: format!("answer_{answered:04}"),
             model: model.to_owned(),
             calls: turn.calls.iter().enumerate().map(called).collect(),
+            thought: turn.thought,
             text: turn.text,
             fails,
         };

@@ -19,6 +19,9 @@ pub(crate) fn results(request: &Value) -> Vec<Shown> {
 /// The whole answer as one object.
 pub(crate) fn whole(answer: &Answer) -> Value {
     let mut output = Vec::new();
+    if !answer.thought.is_empty() {
+        output.push(reasoning(answer));
+    }
     if !answer.text.is_empty() {
         output.push(message(answer, &answer.text, "completed"));
     }
@@ -40,6 +43,14 @@ fn message(answer: &Answer, text: &str, status: &str) -> Value {
     json!({
         "id": format!("msg_{}", answer.id), "type": "message", "role": "assistant",
         "status": status, "content": content,
+    })
+}
+
+fn reasoning(answer: &Answer) -> Value {
+    let summary = json!([{ "type": "summary_text", "text": answer.thought }]);
+    json!({
+        "id": format!("rs_{}", answer.id), "type": "reasoning", "summary": summary,
+        "encrypted_content": "ciphered",
     })
 }
 
@@ -65,6 +76,17 @@ pub(crate) fn stream(answer: &Answer) -> Vec<(&'static str, Value)> {
     }
     events.push("response.created", json!({ "response": begun }));
     let mut index = 0;
+    if !answer.thought.is_empty() {
+        let item = reasoning(answer);
+        let place = json!({ "item_id": format!("rs_{}", answer.id), "output_index": index, "summary_index": 0 });
+        events.push("response.output_item.added", json!({ "output_index": index, "item": item }));
+        let thought = with(&place, "delta", json!(answer.thought));
+        events.push("response.reasoning_summary_text.delta", thought);
+        // Providers add kinds of events as they like.
+        events.push("response.novelty", json!({ "delta": "unheard of" }));
+        events.push("response.output_item.done", json!({ "output_index": index, "item": item }));
+        index += 1;
+    }
     if !answer.text.is_empty() {
         let mut empty = message(answer, "", "in_progress");
         if let Some(empty) = empty.as_object_mut() {

@@ -5,6 +5,8 @@ use serde_json::Value;
 /// One answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
+    /// What it thinks before; may be empty.
+    pub thought: String,
     /// What it says first; may be empty.
     pub text: String,
     /// The tools it calls; none in the last turn.
@@ -23,12 +25,19 @@ pub struct ToolCall {
 impl Turn {
     /// A turn that ends the conversation with a text.
     pub fn say(text: impl Into<String>) -> Self {
-        Self { text: text.into(), calls: Vec::new() }
+        Self { thought: String::new(), text: text.into(), calls: Vec::new() }
     }
 
     /// A turn that calls one tool.
     pub fn call(tool: impl Into<String>, arguments: Value) -> Self {
         Self::say("").and(tool, arguments)
+    }
+
+    /// The same turn after a thought, beside which its provider sends things that nobody knows.
+    #[must_use]
+    pub fn thinking(mut self, thought: impl Into<String>) -> Self {
+        self.thought = thought.into();
+        self
     }
 
     /// The same turn with one call more.

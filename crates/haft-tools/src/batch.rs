@@ -1,18 +1,13 @@
 //! `batch`: several calls in one, beside each other where they do not touch the same thing.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use futures_util::future::join_all;
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{
-    Attachment, Context, InitContext, InitError, Keep, Output, Prepared, Tool, ToolError,
+    Attachment, Context, InitContext, InitError, Keep, Output, Prepared, Tool, ToolError, Touched,
+    run_beside,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
 
 /// Runs several calls.
 pub(crate) struct Batch;
@@ -51,8 +46,7 @@ impl Tool for Batch {
     async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
         let calls = check_all(&params.calls, cx)?;
         cx.ask(Ask::new("run a batch", vec![Effect::using(Self::ID, "*")])).await?;
-        let order = order(&calls, cx).await;
-        let results = run_all(&calls, &order, cx).await;
+        let results = run_all(&calls, cx).await;
         Ok(report(&calls, results))
     }
 
@@ -93,77 +87,14 @@ fn check(item: &Item, cx: &Context) -> Result<Prepared, ToolError> {
     }
 }
 
-/// For each call, the earlier ones it has to wait for.
-async fn order(calls: &[Prepared], cx: &Context) -> Vec<Vec<usize>> {
+/// Runs every call as soon as those before it that it clashes with have ended.
+async fn run_all(calls: &[Prepared], cx: &Context) -> Vec<Result<Output, ToolError>> {
     let mut touched = Vec::new();
     for call in calls {
-        touched.push(Touched::by(call, cx).await);
+        touched.push(Touched::by(call, cx.effects(call).await));
     }
-    let clashes = |later: usize, earlier: &usize| match (touched.get(later), touched.get(*earlier))
-    {
-        (Some(later), Some(earlier)) => later.clashes_with(earlier),
-        _ => true,
-    };
-    (0..calls.len())
-        .map(|later| (0..later).filter(|earlier| clashes(later, earlier)).collect())
-        .collect()
-}
-
-/// What a call reads and changes.
-struct Touched {
-    reads: HashSet<PathBuf>,
-    changes: HashSet<PathBuf>,
-    /// It changes something that is no file, or nobody knows what: it waits for all, and all for it.
-    anything: bool,
-}
-
-impl Touched {
-    async fn by(call: &Prepared, cx: &Context) -> Self {
-        let mut touched =
-            Self { reads: HashSet::new(), changes: HashSet::new(), anything: call.runs_alone() };
-        let Ok(effects) = cx.effects(call).await else {
-            return Self { anything: true, ..touched };
-        };
-        for effect in effects {
-            match effect.path() {
-                Some(path) if effect.is_read_only() => drop(touched.reads.insert(path)),
-                Some(path) => drop(touched.changes.insert(path)),
-                None => touched.anything |= !call.is_read_only(),
-            }
-        }
-        touched
-    }
-
-    fn clashes_with(&self, other: &Self) -> bool {
-        let meets = |a: &Self, b: &Self| {
-            a.changes.iter().any(|path| b.changes.contains(path) || b.reads.contains(path))
-        };
-        self.anything || other.anything || meets(self, other) || meets(other, self)
-    }
-}
-
-/// Runs every call as soon as those it waits for have ended.
-async fn run_all(
-    calls: &[Prepared],
-    order: &[Vec<usize>],
-    cx: &Context,
-) -> Vec<Result<Output, ToolError>> {
-    // A closed semaphore is a door that opens once, for any number of those who wait.
-    let ended: Vec<Arc<Semaphore>> = calls.iter().map(|_| Arc::new(Semaphore::new(0))).collect();
-    let work = calls.iter().zip(order).zip(&ended).map(|((call, waits_for), door)| {
-        let doors: Vec<_> =
-            waits_for.iter().filter_map(|index| ended.get(*index)).cloned().collect();
-        async move {
-            for door in doors {
-                // It only ever closes; that it did is all there is to know.
-                drop(door.acquire().await);
-            }
-            let result = cx.execute(call.tool(), call.args().clone(), calls.len()).await;
-            door.close();
-            result
-        }
-    });
-    join_all(work).await
+    let work = calls.iter().map(|call| cx.execute(call.tool(), call.args().clone(), calls.len()));
+    run_beside(&touched, work).await
 }
 
 /// One section per call, in order.

@@ -9,7 +9,7 @@ use haft_runtime::{Context, InitContext, InitError, Keep, Output, Tool, ToolErro
 use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::bash::NO_COMMANDS;
 use crate::bash::answer::denied;
@@ -21,6 +21,9 @@ const WAIT: u64 = 30_000;
 
 /// How often a port is tried.
 const TRY: Duration = Duration::from_millis(50);
+
+/// How long a port has to answer.
+const OPEN: Duration = Duration::from_millis(500);
 
 /// How much new output is searched for a pattern.
 const SEARCHED: usize = 1024 * 1024;
@@ -245,10 +248,14 @@ impl Jobs {
 
     /// Whether somebody listens on a port where the job could: in the session's network, or the machine's.
     async fn is_open(&self, job: &Job, port: u16, cx: &Context) -> bool {
-        if job.own_network {
-            return self.commands.keeper().connect(cx.session.as_str(), port).await.is_ok();
-        }
-        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
+        let connected = async {
+            match job.own_network {
+                true => self.commands.keeper().connect(cx.session.as_str(), port).await,
+                false => tokio::net::TcpStream::connect(("127.0.0.1", port)).await,
+            }
+        };
+        // A server that is too busy to answer is not waited for longer than the job.
+        timeout(OPEN, connected).await.is_ok_and(|connected| connected.is_ok())
     }
 
     async fn kill(&self, job: &Arc<Job>, cx: &Context) -> Result<Output, ToolError> {

@@ -25,13 +25,13 @@ pub(crate) struct WebFetch {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The whole URL, http or https.
+    /// The whole URL.
     #[schemars(length(max = 8192), extend("x-aliases" = ["uri", "link", "address", "href", "website"]))]
     url: String,
-    /// What HTML becomes (`markdown`); `html` is the source.
+    /// What HTML becomes (markdown).
     #[schemars(extend("x-aliases" = ["output_format", "as"]))]
     format: Option<Format>,
-    /// Without menus, headers, footers and side bars (no).
+    /// Without menus, footers and side bars (no).
     #[schemars(extend("x-aliases" = ["main_content", "only_main_content", "readability"]))]
     main_only: Option<bool>,
     /// Characters to pass over.

@@ -78,7 +78,7 @@ fn page() -> String {
 fn convert(page: &str, form: Form, scope: Scope) {
     let base = Target::parse("https://docs.test/").expect("a target");
     let reading = read(page, &base, form, scope, &|| false).expect("nobody stops it");
-    assert!(!reading.cut);
+    std::hint::black_box(reading.text.len());
 }
 
 /// How long this thread has had a core: what else the machine does is not ours.

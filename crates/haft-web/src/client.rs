@@ -10,6 +10,7 @@ use hyper::header::{
     PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{Method, StatusCode};
+use hyper_util::rt::TokioIo;
 use tokio::task::JoinHandle;
 
 use crate::connect::Connected;
@@ -19,7 +20,6 @@ use crate::resolve::{Resolve, SystemResolver};
 use crate::settings::Settings;
 use crate::target::Target;
 use crate::tls::Trust;
-use crate::wire::Wire;
 
 /// Most bytes of the lines before an answer's body.
 const MOST_HEAD: usize = 64 * 1024;
@@ -142,7 +142,7 @@ impl Client {
         let mut builder = hyper::client::conn::http1::Builder::new();
         builder.max_buf_size(MOST_HEAD).max_headers(200);
         let (mut sender, connection) =
-            builder.handshake(Wire::new(connected.stream)).await.map_err(broken)?;
+            builder.handshake(TokioIo::new(connected.stream)).await.map_err(broken)?;
         let driver = Driver(tokio::spawn(async move {
             // What goes wrong is told to whoever waits for the answer.
             connection.await.ok();
@@ -165,8 +165,10 @@ impl Client {
             .method(request.method.clone())
             .uri(place)
             .header(HOST, target.authority())
-            .header(USER_AGENT, &self.settings.user_agent)
-            .header(ACCEPT_ENCODING, ENCODINGS);
+            .header(USER_AGENT, &self.settings.user_agent);
+        if !request.headers.iter().any(|(name, _)| *name == ACCEPT_ENCODING) {
+            message = message.header(ACCEPT_ENCODING, ENCODINGS);
+        }
         if let Some(authorization) = &connected.proxy_authorization {
             message = message.header(PROXY_AUTHORIZATION, authorization);
         }
@@ -200,6 +202,24 @@ impl Response {
             status: format!("{} {words}", self.status.as_u16()),
             retry_after: self.retry_after(),
         }
+    }
+
+    /// More of the body as it comes, for streams; none at its end. Nothing is decompressed: whoever
+    /// wants a stream asks for `identity` as its encoding.
+    ///
+    /// # Errors
+    /// If it is broken, or ends too early.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, WebError> {
+        while let Some(frame) = self.body.frame().await {
+            let broken = |error: hyper::Error| WebError::Broken {
+                host: self.host.clone(),
+                why: told(&error),
+            };
+            if let Ok(data) = frame.map_err(broken)?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the body to its end, decompressed; stops at once when it gets longer than `most`.

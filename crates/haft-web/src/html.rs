@@ -1,10 +1,10 @@
 //! HTML as Markdown or plain text, in bounded time and memory whatever a page is made of.
 //!
 //! A tokenizer takes the page apart, [`sieve`] keeps what a reader would see, with every element
-//! closed and none nested deep, and writes it down in pieces of bounded size. Each piece is then
-//! turned into Markdown by itself: a tree of the whole page never exists.
+//! closed and none nested deep, and what it keeps is written down at once: a tree of the page, which
+//! could be much larger than the page, never exists.
 
-mod markup;
+mod markdown;
 mod names;
 mod plain;
 mod sieve;
@@ -13,7 +13,7 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
 use crate::target::Target;
-use markup::Markup;
+use markdown::Markdown;
 use plain::Plain;
 use sieve::{Anchor, Sieve};
 
@@ -85,7 +85,7 @@ fn read_within(
 ) -> Option<Reading> {
     let most = html.len().saturating_mul(GROWTH).max(LEAST_ROOM);
     match form {
-        Form::Markdown => run(html, Sieve::new(Markup::new(most), base, anchor), is_over),
+        Form::Markdown => run(html, Sieve::new(Markdown::new(most), base, anchor), is_over),
         Form::Text => run(html, Sieve::new(Plain::new(most), base, anchor), is_over),
     }
 }
@@ -100,14 +100,6 @@ trait Out {
     fn text(&mut self, text: &str, literal: bool);
     /// What follows does not belong to what came before.
     fn break_block(&mut self);
-    /// Nothing is open: a good place to go on elsewhere.
-    fn may_cut(&mut self);
-    /// Whether it is time to close everything and go on elsewhere.
-    fn must_cut(&self) -> bool;
-    /// Everything is closed; goes on elsewhere.
-    fn cut(&mut self);
-    /// Does the work that has piled up.
-    fn settle(&mut self);
     /// Whether there is no room for more.
     fn is_full(&self) -> bool;
     /// All that was written.
@@ -124,7 +116,6 @@ fn run<O: Out>(html: &str, sieve: Sieve<'_, O>, is_over: &dyn Fn() -> bool) -> O
         queue.push_back(StrTendril::from_slice(chunk));
         // The result asks for a script to be run; nobody will.
         let _pause = tokenizer.feed(&queue);
-        tokenizer.sink.settle();
         if is_over() {
             return None;
         }

@@ -20,7 +20,6 @@ pub mod search;
 mod settings;
 mod target;
 mod tls;
-mod wire;
 mod zstd;
 
 pub use charset::{Text, decode};

@@ -76,6 +76,11 @@ pub(crate) enum Command {
         #[arg(long, value_name = "WHO", default_value = "terminal")]
         asks: Asks,
     },
+    /// Let a model work on a task with the tools
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Show a session from beginning to end on a small sample project, without a key or a network
+    Demo,
     /// Show what is offered to a model, and what is not and why
     Tools,
     /// Print the tools' definitions as a model's provider wants them
@@ -142,11 +147,35 @@ pub(crate) enum Command {
 const CALL_HELP: &str =
     "Exit codes: 0 done, 1 tool error, 2 usage, 3 denied, 124 timeout, 130 cancelled.";
 
+const RUN_HELP: &str =
+    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 130 cancelled.
+The model's words go to standard output; at a pipe, everything else goes to standard error.";
+
+/// `haft run …`
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RunArgs {
+    /// What to do, or `-` to read it from standard input; may be left out with --continue
+    #[arg(value_name = "PROMPT|-")]
+    pub(crate) prompt: Option<String>,
+    /// Go on with the last session of this project, or with the one that --session names
+    #[arg(long = "continue", short = 'c')]
+    pub(crate) go_on: bool,
+    /// Let a recorded conversation reply instead of a model
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Record what the model replies in a new file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Most replies of the model
+    #[arg(long, value_name = "COUNT", default_value_t = 500)]
+    pub(crate) steps: u32,
+}
+
 /// `haft mcp …`
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Tools to offer, by name; `default` is all but todowrite, todoread, question and batch, which
-    /// agents have of their own; `all` is every one
+    /// Tools to offer, by name; `default` is all but those that agents have of their own (todowrite,
+    /// todoread, question, batch, webfetch, websearch, codesearch); `all` is every one
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "default")]
     pub(crate) tools: Vec<String>,
     /// Who answers asks: auto, host, elicit, queue, deny or allow

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::provider::ProviderTable;
 use crate::servers::McpTable;
 use crate::shell::SandboxTable;
 use crate::small_file;
@@ -37,6 +38,11 @@ pub(crate) struct ConfigFile {
     pub(crate) hooks: BTreeMap<HookEvent, Vec<HookEntry>>,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
+    /// The model that works, as PROVIDER/MODEL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Providers of models, by name.
+    pub(crate) provider: BTreeMap<String, ProviderTable>,
 }
 
 /// How much a model reads of one answer, and how much is kept of what it does not.
@@ -189,6 +195,10 @@ impl Loaded {
         if !self.file.features.is_empty() {
             settings.push("features".to_owned());
         }
+        if self.file.model.is_some() {
+            settings.push("model".to_owned());
+        }
+        settings.extend(self.file.provider.keys().map(|name| format!("[provider.{name}]")));
         let used = self.file.mcp.iter().filter(|(_, table)| table.enabled != Some(false));
         settings.extend(used.map(|(name, table)| {
             format!("[mcp.{}] {}", haft_runtime::plain(name), table.described())
@@ -219,6 +229,9 @@ impl Loaded {
         }
         self.file.limits = LimitsTable::default();
         self.file.features.clear();
+        // Whoever names the provider is sent the key, and all that is read.
+        self.file.model = None;
+        self.file.provider.clear();
         // A server that is switched off is less, not more.
         self.file.mcp.retain(|_, table| table.enabled == Some(false));
         self.file.web = WebTable::default();

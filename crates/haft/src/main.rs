@@ -17,6 +17,7 @@ mod environment;
 mod journal;
 mod open;
 mod print;
+mod provider;
 mod queue;
 mod servers;
 mod setup;

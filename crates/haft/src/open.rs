@@ -204,9 +204,7 @@ impl Haft {
     /// The session of this command: the named one, or a new one.
     pub(crate) async fn session(&self, runtime: &Runtime) -> Result<SessionId, ToolError> {
         let id = self.common.session.clone().unwrap_or_else(SessionId::fresh);
-        let project = self.project.clone();
-        let agent = self.common.agent.clone();
-        runtime.open_session(NewSession { id: id.clone(), project, parent: None, agent }).await?;
+        self.open_session(runtime, id.clone()).await?;
         Ok(id)
     }
 
@@ -228,6 +226,17 @@ impl Haft {
     fn tool_room(&self) -> usize {
         let said = self.configs.iter().filter_map(|config| config.file.limits.tool_bytes);
         said.last().unwrap_or(TOOL_ROOM)
+    }
+
+    /// Opens a session of this project for the agent of this command.
+    pub(crate) async fn open_session(
+        &self,
+        runtime: &Runtime,
+        id: SessionId,
+    ) -> Result<(), ToolError> {
+        let (project, agent) = (self.project.clone(), self.common.agent.clone());
+        runtime.open_session(NewSession { id, project, parent: None, agent }).await?;
+        Ok(())
     }
 
     /// How much a model reads of one answer: the most specific config that says so.

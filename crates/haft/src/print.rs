@@ -30,6 +30,17 @@ impl Printer<'_> {
         }
     }
 
+    /// A part of a line, at once.
+    pub(crate) fn piece(self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                self.lost.set(Some(error.kind()));
+            }
+            _ => {}
+        }
+    }
+
     /// One JSON value on a line of its own.
     pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
         self.line(serde_json::to_string(value)?);

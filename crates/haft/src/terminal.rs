@@ -12,6 +12,9 @@ use tokio::sync::{Mutex, oneshot};
 use crate::diff::in_colour;
 use crate::environment::Environment;
 
+/// How many lines of what a stranger says of its tool are shown.
+const DESCRIBED: usize = 8;
+
 /// A host that asks at the terminal, if there is one.
 #[derive(Clone)]
 pub(crate) struct Terminal {
@@ -120,6 +123,10 @@ pub(crate) fn describe(ask: &PendingAsk, colour: bool) -> String {
         if let Some(why) = &effect.unproven {
             text.push_str(&format!("    not fully understood: {}\n", plain(why)));
         }
+    }
+    if let Some(words) = ask.ask.metadata.get("description").and_then(|it| it.as_str()) {
+        let shown = words.lines().map(|line| format!("  | {}\n", plain(line)));
+        text.push_str(&shown.take(DESCRIBED).collect::<String>());
     }
     if let Some(diff) = ask.ask.metadata.get("diff").and_then(|diff| diff.as_str()) {
         let shown: Vec<String> = diff.lines().map(plain).collect();

@@ -99,6 +99,20 @@ impl Haft {
     /// What the tools for the web need. Nothing is opened before it is used.
     pub(crate) fn web(&self) -> Web {
         let table = self.web_table();
+        let mut tools = WebSettings {
+            search: account(&table.search, &self.environment),
+            ..WebSettings::default()
+        };
+        if let Some(seconds) = table.timeout {
+            tools.timeout = Duration::from_secs(seconds.clamp(1, LONGEST));
+        }
+        tools.results = table.search.results.map_or(tools.results, |results| results.clamp(1, 20));
+        Web::new(self.web_client(), tools)
+    }
+
+    /// Whoever makes requests: for the tools, and to the providers of models.
+    pub(crate) fn web_client(&self) -> Client {
+        let table = self.web_table();
         let environment = &self.environment;
         let mut settings = Settings::default();
         settings.private_hosts =
@@ -112,13 +126,7 @@ impl Haft {
         }
         settings.proxy = proxy(&table, environment);
         settings.certificates = certificates(&table, environment);
-        let mut tools =
-            WebSettings { search: account(&table.search, environment), ..WebSettings::default() };
-        if let Some(seconds) = table.timeout {
-            tools.timeout = Duration::from_secs(seconds.clamp(1, LONGEST));
-        }
-        tools.results = table.search.results.map_or(tools.results, |results| results.clamp(1, 20));
-        Web::new(Client::new(settings), tools)
+        Client::new(settings)
     }
 
     /// What all files say together; the more specific one decides.

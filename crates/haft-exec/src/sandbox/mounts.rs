@@ -131,7 +131,8 @@ fn make_place(path: &Path, tree: &OwnedFd) -> Result<(), Failure> {
     }
     let stat = rustix::fs::fstat(tree).doing(doing)?;
     if FileType::from_raw_mode(stat.st_mode).is_dir() {
-        fs_err::create_dir(path).doing(doing)
+        // Another command of the session, whose `/tmp` this is too, may have made it just now.
+        fs_err::create_dir_all(path).doing(doing)
     } else {
         fs_err::write(path, "").doing(doing)
     }

@@ -127,10 +127,11 @@ impl Keeper {
         }
     }
 
-    /// Gives sockets in a network to whoever asks; none if there is no such network.
-    fn lend_sockets(&self, name: &[u8], reply: &OwnedFd) {
-        let sockets = std::str::from_utf8(name).map(|name| self.networks.sockets(name));
-        let sockets = sockets.unwrap_or_default();
+    /// Gives sockets in a network to whoever asks; none if there is no such network. The name comes
+    /// after one byte, as an empty message would be the end.
+    fn lend_sockets(&self, message: &[u8], reply: &OwnedFd) {
+        let name = message.get(1..).and_then(|name| std::str::from_utf8(name).ok());
+        let sockets = name.map(|name| self.networks.sockets(name)).unwrap_or_default();
         let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
         hand(reply, &[1], &borrowed);
     }

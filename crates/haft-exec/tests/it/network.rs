@@ -75,7 +75,7 @@ async fn a_server_of_one_command_is_reached_by_those_of_its_network_alone() {
     let mut said = vec![0; HELLO.len()];
     stream.read_exact(&mut said).unwrap();
     assert_eq!(said, HELLO.as_bytes());
-    for (peers, port) in [("theirs", port), ("nobody's", port), ("ours", 1)] {
+    for (peers, port) in [("theirs", port), ("nobody's", port), ("", port), ("ours", 1)] {
         keeper.connect(peers, port).await.unwrap_err();
     }
     // From the machine nobody gets in, by no kind of socket.

@@ -225,6 +225,9 @@ async fn nothing_is_smuggled_to_a_host_that_is_not_allowed() {
         "①②⑦.0.0.1",
         "localhost%%2e",
         "local\\\\host",
+        "localhost\\000",
+        "localhost\\000.example",
+        "127.0.0.1\\000.localhost",
     ] {
         requests.push(format!("CONNECT {host}:{s} HTTP/1.1\\r\\n@AUTH@\\r\\n\\r\\nX-SMUGGLED"));
         requests.push(format!("GET http://{host}:{s}/X-SMUGGLED HTTP/1.1\\r\\n@AUTH@\\r\\n\\r\\n"));

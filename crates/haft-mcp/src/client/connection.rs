@@ -21,6 +21,9 @@ use super::settings::{Reach, ServerSettings};
 /// Most pages of a list that are asked for; a server could go on for ever.
 pub(super) const PAGES: usize = 50;
 
+/// Most entries of a list; a server that has more is not asked for them.
+const MOST: usize = 1000;
+
 /// How much of a server's own error is quoted.
 const QUOTED: usize = 500;
 
@@ -155,7 +158,7 @@ impl Connection {
             let listed = listed.map_err(|error| self.failure(&error))?;
             tools.extend(listed.tools);
             cursor = listed.next_cursor;
-            if cursor.is_none() {
+            if cursor.is_none() || tools.len() > MOST {
                 break;
             }
         }

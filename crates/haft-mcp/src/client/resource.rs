@@ -65,7 +65,7 @@ impl ResourceTool {
     }
 
     fn effects_of(&self, uri: Option<&str>) -> Vec<Effect> {
-        vec![Effect::using(self.id.clone(), uri.unwrap_or("*").to_owned())]
+        vec![Effect::using(self.id.clone(), uri.unwrap_or("list").to_owned())]
     }
 }
 

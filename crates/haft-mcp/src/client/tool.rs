@@ -15,6 +15,9 @@ use super::server::Server;
 /// How much of the arguments an ask shows.
 const SHOWN: usize = 300;
 
+/// How much of a hash tells two descriptions apart.
+const MARK: usize = 32;
+
 /// A tool of another server.
 pub(super) struct RemoteTool {
     id: String,
@@ -23,6 +26,8 @@ pub(super) struct RemoteTool {
     description: String,
     schema: Schema,
     traits: Traits,
+    /// Stands for all that it says of itself.
+    mark: String,
     server: Arc<Server>,
 }
 
@@ -38,7 +43,9 @@ impl RemoteTool {
         bound_schema(&mut schema);
         let schema = Schema::from_value(schema)?;
         let title = tool.title.as_deref().unwrap_or_default();
-        let description = description(tool.description.as_deref().unwrap_or(title));
+        let words = description(tool.description.as_deref().unwrap_or(title));
+        let description = format!("{words}\n(MCP server {})", server.name());
+        let mark = mark(&name, &description, &schema);
         let hints = tool.annotations.clone().unwrap_or_default();
         // That it only reads is the server's word, and hosts let through what only reads.
         let traits = Traits {
@@ -49,17 +56,32 @@ impl RemoteTool {
             alone: false,
             unlisted: false,
         };
-        Ok(Self { id, name, description, schema, traits, server: Arc::clone(server) })
+        Ok(Self { id, name, description, schema, traits, mark, server: Arc::clone(server) })
     }
 
     async fn run(&self, args: Map<String, Value>, cx: &Context) -> Result<Output, ToolError> {
         let shown: String = Value::Object(args.clone()).to_string().chars().take(SHOWN).collect();
         let title = format!("{} {}", self.id, plain(&shown));
-        let ask = Ask::new(title.clone(), vec![Effect::using(self.id.clone(), "*")]);
+        let mut ask = Ask::new(title.clone(), self.uses());
+        ask.metadata.insert("description".to_owned(), self.description.clone().into());
         cx.ask(ask).await?;
         let params = CallToolRequestParams::new(self.name.clone()).with_arguments(args);
         answer::output(title, self.server.call(params, cx).await?)
     }
+
+    /// Using it as it is described now: an *always* does not hold for what it becomes later.
+    fn uses(&self) -> Vec<Effect> {
+        vec![Effect::using(self.id.clone(), format!("as described, {}", self.mark))]
+    }
+}
+
+/// The same for the same description in every process, and for no other.
+fn mark(name: &str, description: &str, schema: &Schema) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [name, description, &schema.as_value().to_string()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.finalize().to_hex().chars().take(MARK).collect()
 }
 
 impl DynTool for RemoteTool {
@@ -84,7 +106,7 @@ impl DynTool for RemoteTool {
         _args: Value,
         _cx: &'a Context,
     ) -> BoxFuture<'a, Result<Vec<Effect>, ToolError>> {
-        Box::pin(async { Ok(vec![Effect::using(self.id.clone(), "*")]) })
+        Box::pin(async { Ok(self.uses()) })
     }
 
     fn prepare<'a>(

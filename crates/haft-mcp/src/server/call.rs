@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use haft_runtime::{Arguments, Call, CallId, CancellationToken, SessionId, Settled};
+use haft_runtime::{Arguments, Call, CallId, CancellationToken, Runtime, SessionId, Settled};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
     ElicitRequest, ElicitResult, ElicitationAction, ErrorData, InputRequest, InputRequests,
@@ -19,7 +19,7 @@ use tokio_util::sync::DropGuard;
 use super::line::{self, Line, Reach, Wish};
 use super::parked::{Binding, Refused, Waiting};
 use super::progress::Progress;
-use super::{Server, answer, call_id};
+use super::{Place, Server, answer, call_id};
 
 /// A call that runs, in the hands of whoever attends to it. Dropped, the call is cancelled.
 pub(super) struct OpenCall {
@@ -27,6 +27,7 @@ pub(super) struct OpenCall {
     _cancel_when_dropped: DropGuard,
     pub(super) id: CallId,
     session: SessionId,
+    runtime: Runtime,
     binding: Binding,
     /// How often it was parked; a ticket is good for once.
     pub(super) round: u32,
@@ -42,11 +43,12 @@ impl Server {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let place = self.inner.places.get(cx).await?;
         let session = self.session_of(cx)?;
         let binding = Binding::of(&session, &params.name, params.arguments.as_ref());
         let reach = Reach::of(cx);
         let Some(state) = &params.request_state else {
-            return match self.start(params, session, binding, reach, cx).await {
+            return match self.start(place, params, session, binding, reach, cx).await {
                 Ok(open) => self.attend(open, reach, cx).await,
                 Err(says) => Ok(failed(says)),
             };
@@ -68,13 +70,14 @@ impl Server {
     /// Starts a call; what went wrong before it could, in words for the model.
     async fn start(
         &self,
+        place: &Place,
         params: CallToolRequestParams,
         session: SessionId,
         binding: Binding,
         reach: Reach,
         cx: &RequestContext<RoleServer>,
     ) -> Result<OpenCall, String> {
-        let opened = self.open(&session).await;
+        let opened = self.open(place, &session).await;
         opened.map_err(|error| {
             format!("the session cannot be opened, so nothing was run: {error}")
         })?;
@@ -85,7 +88,7 @@ impl Server {
             call.id = id;
         }
         let id = call.id.clone();
-        let toolset = self.toolset().await;
+        let toolset = self.toolset(place).await;
         let cancel = self.inner.closing.child_token();
         let (line, wishes) = Line::new(reach);
         let heard = cancel.clone();
@@ -97,6 +100,7 @@ impl Server {
             _cancel_when_dropped,
             id,
             session,
+            runtime: place.runtime.clone(),
             binding,
             round,
             work,
@@ -129,7 +133,7 @@ impl Server {
         reach: Reach,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut progress = Progress::wanted(cx, &self.inner.runtime, &open.session, &open.id);
+        let mut progress = Progress::wanted(cx, &open.runtime, &open.session, &open.id);
         let mut elicitations = FuturesUnordered::new();
         loop {
             tokio::select! {

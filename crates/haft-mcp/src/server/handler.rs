@@ -21,6 +21,10 @@ const SESSION_HEADER: &str = "haft-session";
 /// The header by which the protocol itself names one, up to 2025-11-25.
 const MCP_SESSION_HEADER: &str = "mcp-session-id";
 
+/// What a client may show to its model about all tools together.
+const INSTRUCTIONS: &str = "Paths may be relative to the workspace. What is too long to show is kept, \
+    and the answer says where; read and grep take that path.";
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let able = ServerCapabilities::builder()
@@ -31,17 +35,18 @@ impl ServerHandler for Server {
         let mut who = Implementation::new("haft", self.inner.settings.version.clone());
         who.title = Some("haft".to_owned());
         let mut info = ServerConfig::new(able).with_server_info(who);
-        info.instructions = Some(self.instructions());
+        info.instructions = Some(INSTRUCTIONS.to_owned());
         info
     }
 
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _cx: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, McpError> {
         one_page(request.as_ref())?;
-        Ok(ListToolsResult::with_all_items(tools::listed(&self.toolset().await)))
+        let place = self.inner.places.get(&cx).await?;
+        Ok(ListToolsResult::with_all_items(tools::listed(&self.toolset(place).await)))
     }
 
     async fn call_tool(
@@ -64,14 +69,15 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _cx: RequestContext<RoleServer>,
+        cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, McpError> {
         let uri = request.uri;
+        let place = self.inner.places.get(&cx).await?;
         let unknown = |uri: &str| {
             let data = serde_json::json!({ "uri": uri });
             ErrorData::resource_not_found("there is no such resource", Some(data))
         };
-        let Some(store) = self.inner.runtime.store().map(Arc::clone) else {
+        let Some(store) = place.runtime.store().map(Arc::clone) else {
             return Err(unknown(&uri));
         };
         let asked = uri.clone();
@@ -100,9 +106,12 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
-        let mut changes = Changes::of(self);
-        while changes.next().await.is_some() {
-            if cx.peer.notify_tool_list_changed().await.is_err() {
+        let Some(mut changes) = Changes::of(self).await else { return };
+        // A session over HTTP that has ended is noticed at the next thing that happens.
+        while let Some(what) = changes.next().await
+            && !cx.peer.is_transport_closed()
+        {
+            if what == Change::Tools && cx.peer.notify_tool_list_changed().await.is_err() {
                 return;
             }
         }
@@ -116,14 +125,18 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), McpError> {
-        let mut changes = Changes::of(self);
+        self.inner.places.get(subscription.request_context()).await?;
+        let Some(mut changes) = Changes::of(self).await else { return Ok(()) };
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                changed = changes.next() => {
-                    let told = subscription.sink().notify_tool_list_changed().await;
-                    if changed.is_none() || told.is_err() {
-                        return Ok(());
+                change = changes.next() => match change {
+                    None => return Ok(()),
+                    Some(Change::Another) => {}
+                    Some(Change::Tools) => {
+                        if subscription.sink().notify_tool_list_changed().await.is_err() {
+                            return Ok(());
+                        }
                     }
                 }
             }
@@ -147,6 +160,15 @@ impl ServerHandler for Server {
     }
 }
 
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Tools came or went.
+    Tools,
+    /// Anything else.
+    Another,
+}
+
 /// Word that the tools are not what they were.
 struct Changes {
     events: Events,
@@ -154,28 +176,30 @@ struct Changes {
 }
 
 impl Changes {
-    fn of(server: &Server) -> Self {
+    /// From the moment on at which there are tools; `None` if the server closes before.
+    async fn of(server: &Server) -> Option<Self> {
         let closing = server.inner.closing.clone();
-        Self { events: server.inner.runtime.events(None), closing }
+        let place = tokio::select! {
+            place = server.inner.places.known() => place?,
+            () = closing.cancelled() => return None,
+        };
+        Some(Self { events: place.runtime.events(None), closing })
     }
 
-    /// Waits for the next; `None` when the server closes.
-    async fn next(&mut self) -> Option<()> {
-        loop {
-            let delivery = tokio::select! {
-                delivery = self.events.next() => delivery?,
-                () = self.closing.cancelled() => return None,
-            };
-            match delivery {
-                Delivery::Event(event) => {
-                    if matches!(*event.kind, EventKind::ToolsChanged { .. }) {
-                        return Some(());
-                    }
-                }
-                // It may have been among those that were missed.
-                Delivery::Missed(_) => return Some(()),
-            }
-        }
+    /// Waits for the next thing that happens; `None` when the server closes.
+    async fn next(&mut self) -> Option<Change> {
+        let delivery = tokio::select! {
+            delivery = self.events.next() => delivery?,
+            () = self.closing.cancelled() => return None,
+        };
+        Some(match delivery {
+            Delivery::Event(event) => match *event.kind {
+                EventKind::ToolsChanged { .. } => Change::Tools,
+                _ => Change::Another,
+            },
+            // It may have been among those that were missed.
+            Delivery::Missed(_) => Change::Tools,
+        })
     }
 }
 
@@ -192,14 +216,6 @@ impl Server {
         let Some(named) = named else { return Ok(self.inner.settings.session.clone()) };
         let id = named.to_str().ok().and_then(|text| SessionId::parse(text).ok());
         id.ok_or_else(|| ErrorData::invalid_params("the session's header is no usable id", None))
-    }
-
-    fn instructions(&self) -> String {
-        format!(
-            "These tools work in {}. Paths may be relative to it. What is too long to show is kept, \
-             and the answer says where; read and grep take that path.",
-            self.inner.settings.project
-        )
     }
 }
 

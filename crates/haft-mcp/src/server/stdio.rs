@@ -19,9 +19,9 @@ const LONGEST: usize = 64 * 1024 * 1024;
 /// A line's memory is given back if it was longer than this.
 const USUAL: usize = 1024 * 1024;
 /// How long calls may take to end by themselves once the client has nothing more to say.
-const LAST_CALLS: Duration = Duration::from_millis(8);
+const LAST_CALLS: Duration = Duration::from_millis(5);
 /// How long their ends may take to be told.
-const LAST_WORDS: Duration = Duration::from_millis(4);
+const LAST_WORDS: Duration = Duration::from_millis(2);
 
 /// The two streams of a client.
 pub type Stdio = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);

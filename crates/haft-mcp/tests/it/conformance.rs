@@ -27,6 +27,7 @@ impl Drop for Fixture {
 }
 
 /// Where `./test` has installed the suite.
+#[expect(clippy::disallowed_methods, reason = "a test is told where other programs are")]
 fn clients() -> PathBuf {
     let named = std::env::var_os("HAFT_CLIENTS").map(PathBuf::from);
     named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients"))

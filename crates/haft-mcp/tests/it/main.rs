@@ -3,10 +3,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a test stops at what it did not expect, and says what it skips"
+    reason = "a test stops at what it did not expect"
 )]
 
 mod changes;

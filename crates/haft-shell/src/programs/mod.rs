@@ -52,6 +52,7 @@ pub(crate) enum Act {
     Awk,
     Find,
     Xargs,
+    Perhaps,
     Doubt,
 }
 
@@ -100,6 +101,7 @@ const ACTS: &[(&str, Act)] = &[
     ("awk", Act::Awk),
     ("find", Act::Find),
     ("xargs", Act::Xargs),
+    ("perhaps", Act::Perhaps),
     ("doubt", Act::Doubt),
 ];
 
@@ -127,6 +129,7 @@ pub(crate) struct Marks {
     pub(crate) first: bool,
     pub(crate) wordy: bool,
     pub(crate) told: bool,
+    pub(crate) lists: bool,
 }
 
 const TEXT: &str = include_str!("programs.txt");
@@ -147,6 +150,13 @@ impl Program {
     pub(crate) fn option(&self, name: &str) -> Option<Act> {
         // A later line about the same option says it better.
         self.options.iter().rev().find(|(option, _)| *option == name).map(|(_, act)| *act)
+    }
+
+    /// Whether it only reads what it is given, so that a value may as well be the name of a file: names
+    /// that share a line of the table do not share the meaning of every letter.
+    pub(crate) fn is_plain_reader(&self) -> bool {
+        let reads = matches!(self.operands.first(), Some((Act::Read | Act::Below, _)));
+        reads && !self.marks.strict
     }
 
     /// Whether all it does is a doubt.
@@ -216,6 +226,7 @@ fn read_program(
             "first" => program.marks.first = true,
             "wordy" => program.marks.wordy = true,
             "told" => program.marks.told = true,
+            "lists" => program.marks.lists = true,
             _ => match mark.strip_prefix("words=").and_then(|count| count.parse().ok()) {
                 Some(count) => program.words = count,
                 None => strange.push(mark),

@@ -121,6 +121,9 @@ fn read_option<'f>(
     let exact = if whole { program.option(name) } else { None };
     if let Some(act) = exact.filter(|_| name.len() > 2 || attached.is_none()) {
         push(act, attached, rest, line);
+    } else if program.marks.wordy && prefix.starts_with("--") && prefix.len() > 2 {
+        // Whoever takes long options after one dash takes them after two as well.
+        read_option(program, &field.without_prefix(1), rest, line);
     } else if prefix.starts_with("--") {
         if !whole {
             line.doubts.push(format!("the option `{}` is not known", field.shown()));

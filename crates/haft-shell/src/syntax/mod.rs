@@ -163,6 +163,8 @@ pub(crate) struct Redirection {
     pub(crate) target: Word,
     /// The body of a here-document, once the reader has come to it.
     pub(crate) document: Option<Rc<OnceCell<Word>>>,
+    /// The variable that gets its number: `{name}>file`.
+    pub(crate) variable: Option<String>,
     pub(crate) span: Span,
 }
 

@@ -21,7 +21,7 @@ impl Reader {
     /// Reads a redirection if one comes next.
     pub(super) fn redirection(&mut self) -> Result<Option<Redirection>, Fault> {
         let start = self.pos;
-        self.descriptor();
+        let variable = self.descriptor();
         let both = self.pos == start && self.eat_all("&>");
         let begins = matches!(self.peek(), Some('<' | '>')) && self.peek_second() != Some('(');
         if !both && !begins {
@@ -34,7 +34,8 @@ impl Reader {
         } else if self.eat_all("<<<") {
             RedirectionKind::Text
         } else if self.eat_all("<<") {
-            return self.announced(start).map(Some);
+            let announced = self.announced(start)?;
+            return Ok(Some(Redirection { variable, ..announced }));
         } else if self.eat_all("<>") {
             RedirectionKind::ReadWrite
         } else if self.eat_all("<&") || self.eat_all(">&") {
@@ -48,17 +49,20 @@ impl Reader {
         };
         self.skip_blanks();
         let target = self.some_word()?;
-        Ok(Some(Redirection { kind, target, document: None, span: self.span_from(start) }))
+        let span = self.span_from(start);
+        Ok(Some(Redirection { kind, target, document: None, variable, span }))
     }
 
-    /// Passes over `2` or `{name}` before an operator.
-    pub(super) fn descriptor(&mut self) {
+    /// Passes over `2` or `{name}` before an operator; gives the name of the variable that is set.
+    pub(super) fn descriptor(&mut self) -> Option<String> {
         let start = self.pos;
+        let mut variable = None;
         if self.eat('{') {
             let name = self.name();
             if !name.starts_with(is_name_start) || !self.eat('}') {
                 self.pos = start;
             }
+            variable = Some(name);
         } else {
             while self.peek().is_some_and(|next| next.is_ascii_digit()) {
                 self.pos += 1;
@@ -67,6 +71,7 @@ impl Reader {
         if !matches!(self.peek(), Some('<' | '>')) {
             self.pos = start;
         }
+        variable.filter(|_| self.pos != start)
     }
 
     /// A here-document, of which only the delimiter stands here.
@@ -90,6 +95,6 @@ impl Reader {
         let document = Some(Rc::clone(&body));
         self.awaited.push(Awaited { delimiter, strips_tabs, expands, body });
         let (kind, span) = (RedirectionKind::Text, self.span_from(start));
-        Ok(Redirection { kind, target: Word::default(), document, span })
+        Ok(Redirection { kind, target: Word::default(), document, variable: None, span })
     }
 }

@@ -93,7 +93,9 @@ impl Walk<'_> {
         let sets = name == "set" && !operands.is_empty();
         let quiet = (QUIET.contains(&name) && name != "set") || sets || (declares && !prints);
         let wraps = matches!(name, "command" | "builtin" | "exec" | "eval");
-        let standing = if quiet || wraps { Standing::Mentioned } else { Standing::Asked };
+        let decides = matches!(name, "test" | "[");
+        let standing =
+            if quiet || wraps || decides { Standing::Mentioned } else { Standing::Asked };
         self.note_run(fields, standing, span);
         match name {
             "cd" | "pushd" => self.change_folder(operands, name == "pushd", span),

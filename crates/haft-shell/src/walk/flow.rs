@@ -94,7 +94,10 @@ impl Walk<'_> {
                 walk.list(condition);
                 walk.list(body);
             }),
-            Kind::For { name, words, body } => self.for_each(name, words.as_deref(), body),
+            Kind::For { name, words, body } => {
+                self.check_assigned(name, false, command.span);
+                self.for_each(name, words.as_deref(), body);
+            }
             Kind::CountedFor { steps, body } => {
                 let span = command.span;
                 let (first, steps) = steps.split_at(steps.len().min(1));
@@ -115,6 +118,7 @@ impl Walk<'_> {
             Kind::Coprocess { name, body } => {
                 self.apart(|walk| walk.command(body));
                 for name in [name.clone(), format!("{name}_PID")] {
+                    self.check_assigned(&name, false, command.span);
                     self.assign(&name, Field::unknown(&format!("${name}")));
                 }
             }

@@ -83,6 +83,9 @@ impl Walk<'_> {
     pub(super) fn options(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
         for (act, value) in &line.options {
             match value {
+                Some(value) if *act == Act::Value && program.is_plain_reader() => {
+                    self.perhaps(value, span);
+                }
                 Some(value) => self.option(name, *act, value, span),
                 None if *act == Act::Doubt => self.option(name, *act, &Field::default(), span),
                 None if *act == Act::Here => self.here(span),
@@ -160,6 +163,7 @@ impl Walk<'_> {
             Act::Revisions => self.revision(value, span),
             Act::Remotes => self.remote(value, span),
             Act::SedScript => self.sed_script(value, span),
+            Act::Perhaps => self.perhaps(value, span),
             Act::Doubt => {
                 self.doubt(
                     format!("`{name}` can run commands, and what it does is not worked out"),
@@ -207,6 +211,9 @@ impl Walk<'_> {
             let kept = operands.len().min(1);
             operands = operands.get(..kept).unwrap_or_default();
         }
+        if program.marks.lists && operands.iter().any(|operand| operand.prefix().starts_with('@')) {
+            self.doubt(format!("`{name}` reads more arguments from a file"), span);
+        }
         let shape = program.operands.as_slice();
         let last = shape
             .last()
@@ -245,6 +252,14 @@ impl Walk<'_> {
             if let Some(text) = operand.literal() {
                 self.perhaps_touched(text, span);
             }
+        }
+    }
+
+    /// What may be the name of a file or an address. A single character is a separator.
+    fn perhaps(&mut self, value: &Field, span: Span) {
+        if let Some(text) = value.literal().filter(|text| text.chars().nth(1).is_some()) {
+            let text = text.to_owned();
+            self.perhaps_touched(&text, span);
         }
     }
 

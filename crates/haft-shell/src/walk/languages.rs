@@ -105,6 +105,12 @@ impl Walk<'_> {
 
     pub(super) fn sed(&mut self, line: &Line, span: Span) {
         let mut operands = line.operands.as_slice();
+        let mut suffixes = line.options.iter().filter(|(act, _)| *act == Act::InPlace);
+        if suffixes.any(|(_, suffix)| {
+            suffix.as_ref().is_some_and(|it| it.literal().is_none_or(|it| it.contains('/')))
+        }) {
+            self.doubt("`sed` keeps the old file in a place that is not known", span);
+        }
         if !line.has(Act::SedScript)
             && !line.has(Act::Script)
             && let Some((script, rest)) = operands.split_first()

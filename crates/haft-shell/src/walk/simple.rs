@@ -86,6 +86,10 @@ impl Walk<'_> {
 
     pub(super) fn redirections(&mut self, redirections: &[Redirection]) {
         for redirection in redirections {
+            if let Some(name) = &redirection.variable {
+                self.check_assigned(name, false, redirection.span);
+                self.assign(name, Field::unknown(&format!("${name}")));
+            }
             if let Some(document) = redirection.document.as_ref().and_then(|cell| cell.get()) {
                 self.unsplit(document);
                 continue;

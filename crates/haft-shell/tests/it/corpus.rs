@@ -100,3 +100,51 @@ fn commands_of_every_day_run_unasked() {
     assert_eq!(all.len(), 80);
     assert!(asking.len() <= 4, "{} ask:\n{}", asking.len(), asking.join("\n"));
 }
+
+#[derive(Deserialize)]
+struct OwnHidden {
+    rule: String,
+    cmd: String,
+}
+
+#[derive(Deserialize)]
+struct OwnEveryday {
+    rules: Vec<String>,
+    cmd: String,
+}
+
+#[test]
+fn no_hidden_command_of_our_own_runs_unasked() {
+    let mut running = Vec::new();
+    for line in include_str!("../corpus/own_hidden.jsonl").lines() {
+        let OwnHidden { rule, cmd } = serde_json::from_str(line).unwrap();
+        let first = format!("{} *", cmd.split_whitespace().next().unwrap_or_default());
+        let allowed = match rule.as_str() {
+            "(each)" => vec![first.as_str(), "echo *", "cd *", "ls *", "cat *"],
+            rule => vec![rule],
+        };
+        let mut own: Vec<_> =
+            allowed.into_iter().map(|rule| ("bash", rule, Action::Allow)).collect();
+        own.push(("read", "*.env", Action::Deny));
+        if decide(&cmd, rules(&own)) == Answer::Runs {
+            running.push(format!("{cmd:?} under {rule}: {:?}", analysed(&cmd)));
+        }
+    }
+    assert!(running.is_empty(), "{} run:\n{}", running.len(), running.join("\n"));
+}
+
+#[test]
+fn everyday_commands_of_our_own_run_unasked() {
+    let mut asking = Vec::new();
+    for line in include_str!("../corpus/own_everyday.jsonl").lines() {
+        let OwnEveryday { rules: allowed, cmd } = serde_json::from_str(line).unwrap();
+        let own: Vec<_> =
+            allowed.iter().map(|rule| ("bash", rule.as_str(), Action::Allow)).collect();
+        let answer = decide(&cmd, rules(&own));
+        if answer != Answer::Runs {
+            asking.push(format!("{cmd:?}: {answer:?}"));
+        }
+    }
+    // What takes names from another command may touch any file.
+    assert!(asking.len() <= 3, "{} ask:\n{}", asking.len(), asking.join("\n"));
+}

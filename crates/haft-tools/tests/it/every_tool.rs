@@ -35,6 +35,12 @@ fn samples() -> Vec<(&'static str, Value)> {
             json!({ "command": "echo hi > made.txt", "description": "make a file", "timeout": 10000, "workdir": ".", "stdin": "x" }),
         ),
         ("job", json!({ "action": "read", "id": 1, "offset": 0 })),
+        (
+            "webfetch",
+            json!({ "url": "https://docs.test/", "format": "text", "offset": 0, "timeout": 5 }),
+        ),
+        ("websearch", json!({ "query": "words", "num_results": 3 })),
+        ("codesearch", json!({ "query": "words", "tokens": 2_000 })),
         ("todowrite", json!({ "todos": todos })),
         ("todoread", json!({})),
         ("question", json!({ "questions": [question] })),
@@ -170,8 +176,9 @@ async fn definitions_change_only_on_purpose() {
         .advertised()
         .map(|tool: Advertised<'_>| lower(&tool.definition(), Form::Mcp, false))
         .collect();
-    // Hosts have their own plans, questions and batches; the rest is what they are offered.
-    let own = ["todowrite", "todoread", "question", "batch"];
+    // Hosts have their own plans, questions and batches, and most users no account for searches; the
+    // rest is what they are offered.
+    let own = ["todowrite", "todoread", "question", "batch", "websearch", "codesearch"];
     let offered: Vec<&Value> =
         all.iter().filter(|tool| !own.contains(&tool["name"].as_str().unwrap())).collect();
     for (set, most) in [(offered, 12 * 1024), (all.iter().collect(), 18 * 1024)] {

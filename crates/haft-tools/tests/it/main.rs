@@ -12,6 +12,7 @@ mod against_bash;
 mod apply_patch;
 mod bash;
 mod batch;
+mod codesearch;
 mod edit;
 mod endurance;
 mod every_tool;
@@ -28,9 +29,13 @@ mod read;
 #[path = "../../../haft-shell/tests/it/scripts.rs"]
 mod scripts;
 mod sequences;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;
 mod tidy;
 mod todoread;
 mod todowrite;
 mod undo;
+mod webfetch;
+mod websearch;
 mod world;
 mod write;

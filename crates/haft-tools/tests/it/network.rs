@@ -126,6 +126,34 @@ async fn a_host_that_a_rule_allows_is_let_through_and_others_are_told() {
 }
 
 #[tokio::test]
+async fn a_rule_for_a_host_is_for_no_other_and_for_its_usual_ports() {
+    if !confines("a_rule_for_a_host").await {
+        return;
+    }
+    let rules = "[permission]\n\"*\" = \"allow\"\n[permission.webfetch]\n\"*\" = \"ask\"\n\
+                 \"fine.invalid\" = \"allow\"\n\"*.wide.invalid\" = \"allow\"\n\
+                 \"shut.wide.invalid\" = \"deny\"\n\"port.invalid:99\" = \"allow\"\n";
+    let world = world(rules).await;
+    let allowed = ["fine.invalid:80", "FINE.invalid.:443", "a.wide.invalid:80", "port.invalid:99"];
+    let refused = [
+        "fine.invalid:22",
+        "evil-fine.invalid:80",
+        "fine.invalid.evil.invalid:80",
+        "wide.invalid:80",
+        "evilwide.invalid:80",
+        "shut.wide.invalid:80",
+        "port.invalid:80",
+        "port.invalid:999",
+    ];
+    for (hosts, status) in [(&allowed[..], "502 Bad Gateway"), (&refused[..], "403 Refused")] {
+        for host in hosts {
+            let answer = say(&world, &format!("bash fetch.sh {host}")).await;
+            assert!(said(&answer).contains(status), "{host}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_rule_that_is_named_is_the_one_that_helps() {
     if !confines("the_rule_that_is_named").await {
         return;

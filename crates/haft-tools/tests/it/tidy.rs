@@ -110,6 +110,7 @@ async fn the_table_in_the_readme_is_the_registry() {
 #[test]
 fn crates_depend_on_each_other_as_drawn() {
     let allowed: &[(&str, &[&str])] = &[
+        ("haft-agent", &["haft-runtime", "haft-web", "haft-workspace"]),
         ("haft-exec", &[]),
         ("haft-custom", &["haft-exec", "haft-runtime", "haft-tools", "haft-workspace"]),
         ("haft-mcp", &["haft-exec", "haft-runtime"]),
@@ -117,12 +118,17 @@ fn crates_depend_on_each_other_as_drawn() {
         ("haft-store", &["haft-runtime"]),
         ("haft-scripted", &[]),
         ("haft-shell", &[]),
+        ("haft-web", &[]),
         ("haft-workspace", &[]),
         ("haft-edit", &[]),
-        ("haft-tools", &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-workspace"]),
+        (
+            "haft-tools",
+            &["haft-edit", "haft-exec", "haft-runtime", "haft-shell", "haft-web", "haft-workspace"],
+        ),
         (
             "haft",
             &[
+                "haft-agent",
                 "haft-custom",
                 "haft-edit",
                 "haft-exec",
@@ -130,6 +136,7 @@ fn crates_depend_on_each_other_as_drawn() {
                 "haft-runtime",
                 "haft-store",
                 "haft-tools",
+                "haft-web",
                 "haft-workspace",
             ],
         ),

@@ -11,10 +11,14 @@ use haft_runtime::{
     Runtime, SessionId, Toolset,
 };
 use haft_store::{Options, SqliteStore};
-use haft_tools::{CommandSettings, Commands};
+use haft_tools::{CommandSettings, Commands, Web, WebSettings};
+use haft_web::search::{Account, Key, Service};
+use haft_web::{Client, Settings};
 use haft_workspace::Workspace;
 use haft_workspace::journal::Journal;
 use serde_json::Value;
+
+use crate::site::Names;
 
 /// Answers as it was told to, and remembers what it was asked.
 #[derive(Clone)]
@@ -65,6 +69,11 @@ impl World {
         Self::on_with(folder(), rules, Reply::Unattended, None, change).await
     }
 
+    /// A web of its own.
+    pub(crate) async fn surfing(rules: &str, reply: Reply, web: Web) -> Self {
+        Self::on_all(folder(), rules, reply, None, |_| (), web).await
+    }
+
     async fn with(rules: &str, reply: Reply, answers: Option<Vec<Answer>>) -> Self {
         Self::on(folder(), rules, reply, answers).await
     }
@@ -98,6 +107,21 @@ impl World {
         answers: Option<Vec<Answer>>,
         change: impl Fn(&mut CommandSettings),
     ) -> Self {
+        let web = Web::new(
+            Client::with_resolver(Settings::default(), Arc::new(Names::default())),
+            searching(),
+        );
+        Self::on_all(dir, rules, reply, answers, change, web).await
+    }
+
+    async fn on_all(
+        dir: Arc<tempfile::TempDir>,
+        rules: &str,
+        reply: Reply,
+        answers: Option<Vec<Answer>>,
+        change: impl Fn(&mut CommandSettings),
+        web: Web,
+    ) -> Self {
         let host = Scripted { reply, answers, asked: Arc::default(), questions: Arc::default() };
         let layer = rules_file::parse(rules, LayerKind::User, "rules", &Expand::nothing()).unwrap();
         let store = SqliteStore::open(&dir.path().join("state"), Options::default()).unwrap();
@@ -126,6 +150,7 @@ impl World {
             .share(Arc::new(workspace))
             .share(Arc::new(journal))
             .share(Arc::new(commands))
+            .share(Arc::new(web))
             .policy(Policy::new(vec![layer]))
             .host(host.clone())
             .store(Arc::new(store))
@@ -186,6 +211,13 @@ impl World {
         let asked = self.host.asked.lock().unwrap();
         asked.iter().flat_map(|ask| ask.ask.effects.clone()).collect()
     }
+}
+
+/// A search service where nobody listens.
+fn searching() -> WebSettings {
+    let base_url = Some("http://127.0.0.1:65535".to_owned());
+    let search = Account { service: Service::Exa, base_url, key: Some(Key::new("key")) };
+    WebSettings { search, ..WebSettings::default() }
 }
 
 /// A folder with a workspace in it.

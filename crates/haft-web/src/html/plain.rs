@@ -134,16 +134,6 @@ impl Out for Plain {
         self.need(if self.lists.is_empty() { Gap::Paragraph } else { Gap::Line });
     }
 
-    fn may_cut(&mut self) {}
-
-    fn must_cut(&self) -> bool {
-        false
-    }
-
-    fn cut(&mut self) {}
-
-    fn settle(&mut self) {}
-
     fn is_full(&self) -> bool {
         self.text.len() > self.most
     }

@@ -86,10 +86,6 @@ impl<'a, O: Out> Sieve<'a, O> {
         Self { state: RefCell::new(state) }
     }
 
-    pub(super) fn settle(&self) {
-        self.state.borrow_mut().out.settle();
-    }
-
     pub(super) fn is_full(&self) -> bool {
         self.state.borrow().out.is_full()
     }
@@ -97,7 +93,6 @@ impl<'a, O: Out> Sieve<'a, O> {
     pub(super) fn finish(self) -> Reading {
         let mut state = self.state.into_inner();
         state.close_down_to(0);
-        state.out.cut();
         let cut = state.out.is_full();
         let title = state.title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
         Reading { title: title.filter(|it| !it.is_empty()), text: state.out.finish(), cut }

@@ -56,7 +56,7 @@ async fn a_redirect_within_the_site_is_followed_and_one_that_leaves_it_is_told()
     assert!(page.target.as_str().ends_with("/3?x"));
     match get(&fetcher, &site.url("/away")).await.unwrap() {
         Fetched::Elsewhere { to, status } => {
-            assert_eq!((to.as_str(), status), ("http://other.test/x", 302))
+            assert_eq!((to.as_str(), status), ("http://other.test/x", 302));
         }
         other => panic!("{other:?}"),
     }

@@ -1,34 +1,38 @@
 //! `haft mcp`: the tools for an agent that speaks the Model Context Protocol.
 
+use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::bail;
 use haft_mcp::server::http::{self, Listener};
-use haft_mcp::server::{Asks, Server, Settings, stdio};
-use haft_runtime::{AskQueue, Client, Registry, Store};
+use haft_mcp::server::{Asks, Hint, Place, Server, Settings, stdio};
+use haft_runtime::{AskQueue, Client, Registry, Store, plain};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::McpArgs;
+use crate::args::{Common, McpArgs};
 use crate::open::Haft;
 use crate::print::Printer;
 use crate::small_file;
 
 /// What agents have of their own, and would confuse with ours.
-const LEFT_OUT: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
+const LEFT_OUT: [&str; 7] =
+    ["todowrite", "todoread", "question", "batch", "webfetch", "websearch", "codesearch"];
 
 /// A token that is shorter can be guessed.
 const LEAST_TOKEN: usize = 16;
 
-pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
+pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
     haft.recover(printer)?;
-    let server = server(haft, &args).await?;
+    choose(&mut haft.registry(), &args.tools)?;
+    let (haft, args) = (Arc::new(haft), Arc::new(args));
+    let server = server(&haft, &args);
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
-        served = serve(&server, haft, printer, &args) => served?,
+        served = serve(&server, &haft, printer, &args) => served?,
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hangup.recv() => {}
@@ -68,12 +72,7 @@ fn token(path: &Path) -> anyhow::Result<String> {
     Ok(token.to_owned())
 }
 
-async fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
-    let mut registry = haft.registry();
-    choose(&mut registry, &args.tools)?;
-    let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
-    let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
-    let runtime = haft.runtime_of(registry, asks)?;
+fn server(haft: &Arc<Haft>, args: &Arc<McpArgs>) -> Server {
     let mut settings = Settings::new(&haft.project, haft.common.agent.clone());
     settings.audience = haft.audience();
     settings.audience.client = Client::Mcp;
@@ -85,10 +84,52 @@ async fn server(haft: &Haft, args: &McpArgs) -> anyhow::Result<Server> {
         settings.session = session.clone();
     }
     settings.structured = args.structured;
+    // Over HTTP there are many clients, and none of them speaks for the others.
+    let named = haft.common.dir.is_some() || args.http.is_some();
+    let hint = if named { Hint::Unneeded } else { Hint::Roots };
+    let (haft, args, elsewhere) = (Arc::clone(haft), Arc::clone(args), Arc::default());
+    Server::opening(settings, hint, move |root| {
+        let (haft, args) = (Arc::clone(&haft), Arc::clone(&args));
+        let elsewhere: Arc<OnceLock<Haft>> = Arc::clone(&elsewhere);
+        Box::pin(async move {
+            let opened = match root {
+                Some(root) => at(&haft, &root, &elsewhere),
+                None => Ok(&*haft),
+            };
+            let place = match opened {
+                Ok(haft) => place(haft, &args).await,
+                Err(error) => Err(error),
+            };
+            place.map_err(|error| format!("{error:#}"))
+        })
+    })
+}
+
+/// The runtime of this workspace.
+async fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
+    let mut registry = haft.registry();
+    choose(&mut registry, &args.tools)?;
+    let queue = AskQueue::new(&haft.project, Arc::clone(&haft.store) as Arc<dyn Store>);
+    let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
+    let runtime = haft.runtime_of(registry, asks)?;
     if args.tools.iter().any(|name| name == "default" || name == "all") {
         haft.offer_early(&runtime).await;
     }
-    Ok(Server::new(runtime, settings))
+    Ok(Place { runtime, project: haft.project.clone() })
+}
+
+/// The folder that the client works in, opened as if it had been named.
+fn at<'a>(haft: &'a Haft, root: &Path, elsewhere: &'a OnceLock<Haft>) -> anyhow::Result<&'a Haft> {
+    if fs_err::canonicalize(root)? == haft.root {
+        return Ok(haft);
+    }
+    let common = Common { dir: Some(root.to_owned()), ..haft.common.clone() };
+    let opened = Haft::open(haft.environment.clone(), common)?;
+    let lost = Cell::new(None);
+    let printer = Printer { colour: false, lost: &lost };
+    opened.warnings.iter().for_each(|it| printer.note(format!("haft: warning: {}", plain(it))));
+    opened.recover(printer)?;
+    Ok(elsewhere.get_or_init(|| opened))
 }
 
 /// Leaves out what was not asked for.

@@ -15,12 +15,14 @@ mod approve;
 mod call;
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod grants;
 mod log;
 mod man;
 mod mcp;
 mod policy;
+mod run;
 mod schema;
 mod sessions;
 mod setup;
@@ -50,6 +52,8 @@ pub(crate) async fn run(
         Command::Call { tool, args, asks } => {
             call::run(&open(environment, common)?, printer, tool, args, asks).await
         }
+        Command::Run(args) => run::run(&open(environment, common)?, printer, args).await,
+        Command::Demo => demo::run(environment, common, printer).await,
         Command::Tools => tools::run(&open(environment, common)?, printer).await,
         Command::Schema { format, strict, tools } => {
             schema::run(&open(environment, common)?, printer, format, strict, &tools).await
@@ -75,7 +79,7 @@ pub(crate) async fn run(
         }
         Command::Setup(args) => setup::run(environment, common, printer, args).await,
         Command::Doctor => doctor::run(environment, common, printer).await,
-        Command::Mcp(args) => mcp::run(&open(environment, common)?, printer, args).await,
+        Command::Mcp(args) => mcp::run(open(environment, common)?, printer, args).await,
         Command::Completions { shell } => completions::run(shell, printer),
         Command::Man { command } => man::run(command.as_deref(), printer),
     }

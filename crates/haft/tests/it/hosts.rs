@@ -28,6 +28,7 @@ enum Gate {
 }
 
 /// Where a host's program is, if the tests' own clients were installed.
+#[expect(clippy::print_stderr, reason = "a test says what it skips")]
 fn client(test: &str, name: &str) -> Option<PathBuf> {
     let clients = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/hosts");
     let program = clients.join("node_modules/.bin").join(name);
@@ -85,8 +86,9 @@ fn works(test: &str, name: &str, gate: Gate, start: impl Fn(&World, &str, &mut C
     assert_eq!(left, edited);
 }
 
-/// Node, for hosts that are scripts; it may be anywhere.
-fn node_folder() -> PathBuf {
+/// Node, for programs that are scripts; it may be anywhere.
+#[expect(clippy::disallowed_methods, reason = "a test is told where other programs are")]
+pub(crate) fn node_folder() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&path);
     folders.find(|folder| folder.join("node").exists()).unwrap_or_else(|| "/usr/bin".into())

@@ -25,11 +25,15 @@ mod policy_tools;
 mod processes;
 mod questions;
 mod robustness;
+mod run;
 mod search;
 mod seat;
 mod servers;
 mod setup;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;
 mod surface;
 mod surfaces;
 mod trust;
+mod web;
 mod world;

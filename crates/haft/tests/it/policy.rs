@@ -121,6 +121,7 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
             "undo",
             "bash",
             "job",
+            "webfetch",
             "todoread",
             "question",
             "batch"
@@ -151,6 +152,7 @@ fn a_whole_deny_hides_the_tool_and_says_why() {
             "undo",
             "bash",
             "job",
+            "webfetch",
             "todoread",
             "question",
             "batch"

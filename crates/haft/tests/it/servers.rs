@@ -55,7 +55,7 @@ fn its_tools_are_listed_described_and_called() {
     let ran = world.allowed("srv_echo", json!({ "text": "hello" })).done().json();
     assert_eq!(ran["output"], "hello");
     let schema = world.haft(&["schema", "srv_echo", "--json"]).run().done().json();
-    assert_eq!(schema[0]["description"], "Does echo.");
+    assert_eq!(schema[0]["description"], "Does echo.\n(MCP server srv)");
     assert_eq!(schema[0]["inputSchema"]["required"], json!(["text"]));
     assert_eq!(schema[0]["annotations"]["readOnlyHint"], false, "the server's word is not enough");
     let wrong = world.allowed("srv_echo", json!({})).coded(1);
@@ -98,6 +98,23 @@ fn a_call_asks_under_its_own_name_and_rules_decide_by_it() {
     let explained = explained.run().done().json();
     assert_eq!(explained["decision"], "allow");
     assert_eq!(explained["effects"][0]["rule"]["key"], "srv_*", "{explained}");
+}
+
+#[test]
+fn always_holds_for_a_tool_as_it_was_described_and_not_for_what_it_becomes() {
+    let world = World::new();
+    world.with_server("fine", "");
+    let call = ["call", "srv_echo", "{\"text\":\"x\"}", "--json"];
+    let seat =
+        world.sit(&call).sees("| Does echo.").sees("always would allow: srv_echo as described");
+    let ran = seat.types("a").ends();
+    assert_eq!(ran.json()["output"], "x");
+    world.haft(&call).run().done();
+    // The same server, the same tool, another description.
+    world.put("server.py", SERVER.replace("Does {name}.", "Sends {name} to me."));
+    assert_eq!(world.haft(&call).run().coded(3).kind(), "denied");
+    world.server();
+    world.haft(&call).run().done();
 }
 
 #[test]
@@ -244,9 +261,11 @@ fn the_official_servers_work() {
     world.put("work/a.txt", "the text of a file");
     let root = world.path("work");
     let root = root.to_str().unwrap();
+    let node = crate::hosts::node_folder().join("node");
+    let node = node.to_str().unwrap();
     world.user_config(&format!(
-        "[mcp.every]\ncommand = [\"node\", \"{everything}\"]\n\
-         [mcp.files]\ncommand = [\"node\", \"{files}\", \"{root}\"]\n"
+        "[mcp.every]\ncommand = [\"{node}\", \"{everything}\"]\n\
+         [mcp.files]\ncommand = [\"{node}\", \"{files}\", \"{root}\"]\n"
     ));
     let listed = world.haft(&["tools", "--json"]).run().done().json();
     for server in listed["servers"].as_array().unwrap() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, keys, todos};
 
-const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 15] = [
     "read",
     "list",
     "glob",
@@ -15,6 +15,7 @@ const TOOLS: [&str; 14] = [
     "undo",
     "bash",
     "job",
+    "webfetch",
     "todowrite",
     "todoread",
     "question",
@@ -193,7 +194,7 @@ fn the_config_schema_is_a_json_schema_of_an_object() {
     let schema: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["type"], "object");
-    for key in ["permission", "limits", "features", "sandbox", "mcp", "agent"] {
+    for key in ["permission", "limits", "features", "sandbox", "web", "mcp", "agent"] {
         assert!(schema["properties"].get(key).is_some(), "{key}: {schema}");
     }
 }

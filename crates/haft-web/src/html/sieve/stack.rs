@@ -1,7 +1,6 @@
 //! What is open, and how it is closed.
 
 use super::super::Out;
-use super::super::names::is_inline;
 use super::State;
 
 /// Elements that may be open at once.
@@ -27,23 +26,9 @@ impl<O: Out> State<'_, O> {
         if self.open.len() >= DEEPEST {
             return;
         }
-        if self.out.must_cut() {
-            self.cut_here();
-        }
         self.open.push(name);
         self.out.open(name, attributes);
         self.just_opened = true;
-    }
-
-    /// Closes everything, and goes on elsewhere with what gives the text its place.
-    pub(super) fn cut_here(&mut self) {
-        let open = std::mem::take(&mut self.open);
-        open.iter().rev().for_each(|name| self.out.close(name));
-        self.out.cut();
-        for name in open.into_iter().filter(|name| !is_inline(name)) {
-            self.open.push(name);
-            self.out.open(name, &[]);
-        }
     }
 
     /// Closes the innermost `name`, unless a cell lies between; what is in it is closed as well.
@@ -53,9 +38,6 @@ impl<O: Out> State<'_, O> {
         let reachable = self.open.iter().rev().take_while(|open| !is_bound(open));
         if let Some(above) = reachable.clone().position(|open| *open == name) {
             self.close_down_to(self.open.len() - above - 1);
-            if self.open.is_empty() {
-                self.out.may_cut();
-            }
         }
     }
 

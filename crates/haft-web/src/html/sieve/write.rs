@@ -15,10 +15,7 @@ impl<O: Out> State<'_, O> {
     /// What comes is apart from what was, as far as the place allows it.
     pub(super) fn separate(&mut self) {
         match self.open.last().copied() {
-            None => {
-                self.out.break_block();
-                self.out.may_cut();
-            }
+            None => self.out.break_block(),
             Some("p") => {
                 self.close("p");
                 self.separate();
@@ -47,9 +44,6 @@ impl<O: Out> State<'_, O> {
             return self.separate();
         }
         self.ensure_cell();
-        if self.open.is_empty() {
-            self.out.may_cut();
-        }
         let mut attributes = Vec::new();
         if name == "ol" {
             let start = attribute(tag, "start").and_then(|text| text.trim().parse::<u32>().ok());
@@ -71,9 +65,6 @@ impl<O: Out> State<'_, O> {
                 // A table around a table is layout, and ends here: what is in the inner one counts.
                 self.close("table");
                 self.close_within("p", &["li", "blockquote"]);
-                if self.open.is_empty() {
-                    self.out.may_cut();
-                }
             }
             "thead" | "tbody" => self.close_above(&["table"]),
             "tr" => self.close_above(&["table", "thead", "tbody"]),
@@ -131,7 +122,6 @@ impl<O: Out> State<'_, O> {
                 self.close_within("p", &["li", "td", "th", "blockquote"]);
                 if self.open.is_empty() {
                     self.out.open("hr", &[]);
-                    self.out.may_cut();
                 }
             }
             "img" => self.image(tag),

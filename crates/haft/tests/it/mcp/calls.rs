@@ -18,8 +18,19 @@ fn both_eras_offer_the_same_small_list_in_the_same_order() {
     assert_eq!(lists[0], lists[1]);
     let names: Vec<&str> =
         lists[0].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected =
-        ["read", "list", "glob", "grep", "write", "edit", "apply_patch", "undo", "bash", "job"];
+    let expected = [
+        "read",
+        "list",
+        "glob",
+        "grep",
+        "write",
+        "edit",
+        "apply_patch",
+        "undo",
+        "bash",
+        "job",
+        "webfetch",
+    ];
     assert_eq!(names, expected);
 }
 
@@ -196,6 +207,43 @@ fn the_calls_of_a_process_are_one_session() {
     let calls = world.calls("s");
     assert_eq!(calls.len(), 2);
     assert!(calls.iter().all(|call| call["state"] == "completed"));
+}
+
+#[test]
+fn the_clients_roots_are_a_hint_where_no_folder_was_named() {
+    let world = World::new();
+    let root = world.put("elsewhere/a b.txt", "there\n").replace("/a b.txt", "");
+    world.put("work/a b.txt", "here\n");
+    let file = world.put("file", "no folder");
+    let work = world.path("work").to_str().unwrap().to_owned();
+    let roots = |uris: &[String]| {
+        let all: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
+        json!({ "roots": all })
+    };
+    let there = roots(&["https://no".into(), format!("file://{file}"), format!("file://{root}")]);
+    for (flags, answer, says) in [
+        (&[][..], json!({ "result": there }), "there"),
+        (&[], json!({ "result": roots(&[]) }), "here"),
+        (&[], json!({ "error": { "code": -32601, "message": "no" } }), "here"),
+        (&["--dir", work.as_str()], Value::Null, "here"),
+    ] {
+        let mut client = Client::bare(&world, Era::Old, Forms::Unknown, flags);
+        let who = json!({ "name": "test", "version": "1" });
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": who
+        });
+        client.request("initialize", params);
+        let id = client.begin("read", &json!({ "file_path": "a b.txt" }));
+        if let Value::Object(mut answer) = answer {
+            let asked = client.next().unwrap();
+            assert_eq!(asked["method"], "roots/list", "{asked}");
+            answer.insert("jsonrpc".into(), "2.0".into());
+            answer.insert("id".into(), asked["id"].clone());
+            client.send(&answer.into());
+        }
+        let result = client.answer(id)["result"].clone();
+        assert!(text(&result).contains(says), "{flags:?}: {result}");
+    }
 }
 
 #[test]

@@ -9,12 +9,14 @@ use super::processes;
 use crate::world::{Ran, World};
 
 /// Where `./test` has installed them.
+#[expect(clippy::disallowed_methods, reason = "a test is told where other programs are")]
 fn clients() -> PathBuf {
     let named = std::env::var_os("HAFT_CLIENTS").map(PathBuf::from);
     named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients"))
 }
 
 /// A program of theirs; none, with a word about it, where it is not installed.
+#[expect(clippy::print_stderr, reason = "a test says what it skips")]
 fn installed(test: &str, path: &str) -> Option<PathBuf> {
     let program = clients().join(path);
     if !program.exists() {

@@ -1,0 +1,196 @@
+//! A conversation in the session's log: what is written down, and the way back from there.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use haft_runtime::{
+    Attachment, CallId, Event, EventKind, MessageId, Output, Runtime, SessionId, Settled, Store,
+    StoreError, ToolError,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Content, Message, Outcome, Said, ToolCall, ToolResult};
+use crate::usage::Usage;
+
+/// Events that are read at once.
+const PAGE: usize = 500;
+
+/// What the model reads of a call that a killed process never came to.
+const NOT_RUN: &str = "not run: the session was interrupted before this call began";
+
+/// What is written down. The tools' answers are not: the log of the calls has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// The user's words.
+    User { content: Vec<Content> },
+    /// The model's reply, and what it cost.
+    Assistant { content: Vec<Said>, usage: Usage },
+    /// What stands for everything before it.
+    Summary { text: String, usage: Usage },
+}
+
+/// Writes an entry down; it is kept when this returns.
+pub(crate) async fn add(
+    runtime: &Runtime,
+    session: &SessionId,
+    message: MessageId,
+    entry: &Entry,
+) -> Result<(), ToolError> {
+    let body = serde_json::to_value(entry)
+        .map_err(|error| ToolError::caused("a message cannot be written down", error))?;
+    runtime.record(session, EventKind::MessageAdded { message, body }).await
+}
+
+/// A conversation as the log has it.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    pub(crate) messages: Vec<Message>,
+    /// What all of it has cost, what is no longer in it included.
+    pub(crate) usage: Usage,
+    /// Every id that a call has had.
+    pub(crate) calls: HashSet<CallId>,
+}
+
+impl Conversation {
+    /// Adds what was written down.
+    pub(crate) fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::User { content } => self.messages.push(Message::User { content }),
+            Entry::Assistant { content, usage } => {
+                self.usage += usage;
+                let message = Message::Assistant { content };
+                self.calls.extend(message.calls().map(|call| call.id.clone()));
+                self.messages.push(message);
+            }
+            Entry::Summary { text, usage } => {
+                self.usage += usage;
+                self.messages = vec![Message::user(text)];
+            }
+        }
+    }
+}
+
+/// Reads a conversation. Calls that a killed process left without an end are ended as interrupted.
+pub(crate) async fn load(
+    runtime: &Runtime,
+    session: &SessionId,
+) -> Result<Conversation, ToolError> {
+    let Some(store) = runtime.store().cloned() else { return Ok(Conversation::default()) };
+    let id = session.clone();
+    let read = tokio::task::spawn_blocking(move || read(&store, &id)).await;
+    let read = read.map_err(|error| ToolError::caused("the log could not be read", error))?;
+    let mut log = read.map_err(|error| ToolError::caused("the log could not be read", error))?;
+    for (call, tool) in std::mem::take(&mut log.open) {
+        let report = runtime.end_interrupted(session, call.clone(), tool).await?;
+        log.ended.insert(call, Ended::Failed(report.message));
+    }
+    Ok(log.replay())
+}
+
+/// What the events of a session amount to.
+#[derive(Default)]
+struct Log {
+    entries: Vec<Entry>,
+    /// Calls that have begun and not ended, with their tools.
+    open: HashMap<CallId, String>,
+    ended: HashMap<CallId, Ended>,
+}
+
+enum Ended {
+    Done(Arc<Output>),
+    /// What the model reads of it.
+    Failed(String),
+}
+
+fn read(store: &Arc<dyn Store>, session: &SessionId) -> Result<Log, StoreError> {
+    let (mut log, mut after) = (Log::default(), 0);
+    loop {
+        let events = store.events(session, after, PAGE)?;
+        let is_last = events.len() < PAGE;
+        for event in events {
+            after = event.seq;
+            log.heed(&event)?;
+        }
+        if is_last {
+            return Ok(log);
+        }
+    }
+}
+
+impl Log {
+    fn heed(&mut self, event: &Event) -> Result<(), StoreError> {
+        match &*event.kind {
+            EventKind::MessageAdded { body, .. } => {
+                let entry = serde_json::from_value(body.clone());
+                self.entries.push(entry.map_err(|error| {
+                    StoreError::caused("a message of another version cannot be read", error)
+                })?);
+            }
+            EventKind::CallPending { call, tool, .. }
+            | EventKind::CallRunning { call, tool, .. } => {
+                self.open.insert(call.clone(), tool.clone());
+            }
+            EventKind::CallCompleted { call, output, .. } => {
+                self.open.remove(call);
+                self.ended.insert(call.clone(), Ended::Done(Arc::clone(output)));
+            }
+            EventKind::CallError { call, error, .. } => {
+                self.open.remove(call);
+                self.ended.insert(call.clone(), Ended::Failed(error.message.clone()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The conversation: every reply that calls is followed by an answer to each of its calls.
+    fn replay(self) -> Conversation {
+        let mut conversation = Conversation::default();
+        for entry in self.entries {
+            conversation.take(entry);
+            let answer = |call: &ToolCall| answer(&call.id, self.ended.get(&call.id));
+            let last = conversation.messages.last().into_iter();
+            let results: Vec<ToolResult> = last.flat_map(Message::calls).map(answer).collect();
+            if !results.is_empty() {
+                conversation.messages.push(Message::Results { results });
+            }
+        }
+        conversation
+    }
+}
+
+fn answer(call: &CallId, ended: Option<&Ended>) -> ToolResult {
+    match ended {
+        Some(Ended::Done(output)) => done(call.clone(), output),
+        Some(Ended::Failed(message)) => failed(call.clone(), message.clone()),
+        None => failed(call.clone(), NOT_RUN.to_owned()),
+    }
+}
+
+/// What the model is shown of a call that just ended.
+pub(crate) fn result(settled: &Settled) -> ToolResult {
+    match &settled.result {
+        Ok(output) => done(settled.call.clone(), output),
+        Err(_) => failed(settled.call.clone(), settled.text()),
+    }
+}
+
+fn failed(call: CallId, text: String) -> ToolResult {
+    ToolResult { call, text, images: Vec::new(), outcome: Outcome::Failed }
+}
+
+/// Pictures are shown; of other files the model is told that they are there.
+fn done(call: CallId, output: &Output) -> ToolResult {
+    let mut text = output.output.clone();
+    let mut images = Vec::new();
+    for Attachment { mime, name, data } in &output.attachments {
+        if mime.starts_with("image/") {
+            images.push(Content::Image { mime: mime.clone(), data: data.clone() });
+        } else {
+            let name = name.as_deref().unwrap_or("a file");
+            text.push_str(&format!("\n[{name}, {mime}, cannot be shown to this model]"));
+        }
+    }
+    ToolResult { call, text, images, outcome: Outcome::Done }
+}

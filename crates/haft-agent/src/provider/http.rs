@@ -1,0 +1,108 @@
+//! One request to a provider, and its answer piece by piece.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_web::{Client, Reach, Request, Response, Target, WebError};
+use hyper::Method;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use tokio::time::timeout;
+
+use super::error::ProviderError;
+
+/// Longest silence: models that think may be quiet for minutes, but not for longer.
+const SILENCE: Duration = Duration::from_secs(300);
+/// Most of an error's body that is read.
+const ERROR_BODY: usize = 64 * 1024;
+
+/// Where requests go.
+pub(crate) struct Address {
+    client: Arc<Client>,
+    target: Target,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// An answer whose body is still to be read. Dropping it closes the connection.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) retry_after: Option<Duration>,
+    response: Response,
+    host: String,
+}
+
+impl Address {
+    /// The address `url`, to which every request carries `headers`.
+    ///
+    /// # Errors
+    /// If it is no address of HTTP.
+    pub(crate) fn new(
+        client: Arc<Client>,
+        url: &str,
+        mut headers: Vec<(HeaderName, HeaderValue)>,
+    ) -> Result<Self, ProviderError> {
+        let target = Target::parse(url).map_err(|error| ProviderError::Setup {
+            why: format!("`{url}` is no base URL, write it as https://HOST/v1: {error}"),
+        })?;
+        headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
+        // A stream that is compressed comes late.
+        headers.push((ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+        Ok(Self { client, target, headers })
+    }
+
+    /// The host, for messages.
+    pub(crate) fn host(&self) -> &str {
+        self.target.host()
+    }
+
+    /// Sends JSON, and returns when the answer begins.
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Answer, ProviderError> {
+        let (target, headers) = (self.target.clone(), self.headers.clone());
+        let request = Request { target, method: Method::POST, headers, body: body.into() };
+        // The config names the host: it may well be on this machine.
+        let answer = timeout(SILENCE, self.client.send(&request, Reach::Configured)).await;
+        let host = self.host().to_owned();
+        let silent = || ProviderError::Unreachable {
+            host: host.clone(),
+            why: "it does not answer".to_owned(),
+        };
+        let response = answer.map_err(|_| silent())?.map_err(|error| unsent(&host, error))?;
+        let (status, retry_after) = (response.status.as_u16(), response.retry_after());
+        Ok(Answer { status, retry_after, response, host })
+    }
+}
+
+/// Why there is no answer: the network's fault passes, the config's does not.
+fn unsent(host: &str, error: WebError) -> ProviderError {
+    match error {
+        WebError::Unreachable { why, .. } | WebError::Broken { why, .. } => {
+            ProviderError::Unreachable { host: host.to_owned(), why }
+        }
+        error => ProviderError::Setup { why: error.to_string() },
+    }
+}
+
+impl Answer {
+    /// More of the body; none at its end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, ProviderError> {
+        let broke_off = |why: String| ProviderError::BrokeOff { host: self.host.clone(), why };
+        let chunk = timeout(SILENCE, self.response.chunk()).await;
+        let chunk = chunk.map_err(|_| broke_off("it fell silent".to_owned()))?;
+        chunk.map_err(|error| match error {
+            WebError::Broken { why, .. } => broke_off(why),
+            error => broke_off(error.to_string()),
+        })
+    }
+
+    /// The beginning of the body as text, for what is no stream.
+    pub(crate) async fn beginning(mut self) -> String {
+        let mut text = Vec::new();
+        while let Ok(Some(chunk)) = self.chunk().await
+            && text.len() < ERROR_BODY
+        {
+            text.extend_from_slice(&chunk);
+        }
+        text.truncate(ERROR_BODY);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}

@@ -1,0 +1,364 @@
+//! ★ The loop: the model replies, its calls are made, it reads what came of them, until it is done.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_runtime::{
+    Arguments, Call, CancellationToken, MessageId, Runtime, SessionId, ToolError, Toolset, lower,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::log::{self, Conversation, Entry};
+use crate::message::{Content, Message, ToolCall};
+use crate::provider::{Piece, Prompt, Provider, ProviderError, Stop};
+use crate::reply::Reply;
+use crate::tell::Teller;
+use crate::usage::{Price, Usage};
+use crate::window::{self, Window};
+
+/// Who works in a session, and with what.
+#[derive(Clone)]
+pub struct Agent {
+    /// Whoever lets the model reply.
+    pub provider: Arc<dyn Provider>,
+    /// The model.
+    pub model: ModelSettings,
+    /// What it is told before the conversation.
+    pub system: String,
+    /// What it may call.
+    pub toolset: Toolset,
+    /// Most replies to one prompt.
+    pub steps: u32,
+}
+
+/// What has to be known about a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelSettings {
+    /// Its name at its provider.
+    pub id: String,
+    /// Tokens that it can read and write in all.
+    pub context: u64,
+    /// Most tokens of one reply.
+    pub max_tokens: u32,
+    /// What its tokens cost, where that is known.
+    pub price: Option<Price>,
+}
+
+/// How a prompt was dealt with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ended {
+    /// Why the work ended.
+    pub why: Why,
+    /// The model's last words.
+    pub text: String,
+    /// What this prompt cost.
+    pub usage: Usage,
+    /// The same in dollars, where the price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// Why the work on a prompt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// The model has nothing more to do.
+    Done,
+    /// The model, or its provider, does not want to answer.
+    Refusal,
+    /// A reply reached its longest, and was cut there.
+    Length,
+    /// It took as many replies as are allowed.
+    Steps,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// Why the work on a prompt could not go on. The session can, once the cause is gone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The model does not reply.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// The session's log cannot be read or written.
+    #[error(transparent)]
+    Log(#[from] ToolError),
+    /// There is nothing to reply to.
+    #[error("there is nothing to go on with: the model has had the last word; say what to do next")]
+    NothingToDo,
+}
+
+/// A way to say something to a session while it works. The model reads it before its next reply.
+#[derive(Debug, Clone, Default)]
+pub struct Steering(Arc<Mutex<VecDeque<Vec<Content>>>>);
+
+impl Steering {
+    /// Says something.
+    pub fn say(&self, content: Vec<Content>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(content);
+    }
+
+    fn take(&self) -> Option<Vec<Content>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+/// A conversation that an agent works in. Everything said in it is in the session's log before it is
+/// acted on, so that another process can go on with it, whenever this one ends.
+pub struct Session {
+    agent: Agent,
+    id: SessionId,
+    conversation: Conversation,
+    tools: Vec<Value>,
+    window: Window,
+    steering: Steering,
+}
+
+impl Session {
+    /// Opens a session, and reads what was said in it. Calls that a killed process left without an end
+    /// are marked as interrupted; they are not run again.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub async fn open(agent: Agent, id: SessionId) -> Result<Self, AgentError> {
+        let conversation = log::load(agent.toolset.runtime(), &id).await?;
+        let form = agent.provider.form();
+        let advertised = agent.toolset.advertised();
+        let tools = advertised.map(|tool| lower(&tool.definition(), form, false)).collect();
+        let window = Window::new(agent.model.context, agent.model.max_tokens);
+        Ok(Self { agent, id, conversation, tools, window, steering: Steering::default() })
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// What was said in it, as the model will read it.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.conversation.messages
+    }
+
+    /// What it has cost in all.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.conversation.usage
+    }
+
+    /// A way to say something while it works.
+    #[must_use]
+    pub fn steering(&self) -> Steering {
+        self.steering.clone()
+    }
+
+    /// Works on what the user says until the model is done.
+    ///
+    /// # Errors
+    /// If the model does not reply, or the log cannot be written.
+    pub async fn prompt(
+        &mut self,
+        content: Vec<Content>,
+        cancel: &CancellationToken,
+    ) -> Result<Ended, AgentError> {
+        self.hear_user(content).await?;
+        self.go_on(cancel).await
+    }
+
+    /// Works on from where the session was left.
+    ///
+    /// # Errors
+    /// As [`Session::prompt`], and if the model has had the last word.
+    pub async fn go_on(&mut self, cancel: &CancellationToken) -> Result<Ended, AgentError> {
+        if matches!(self.messages().last(), None | Some(Message::Assistant { .. })) {
+            return Err(AgentError::NothingToDo);
+        }
+        let before = self.usage();
+        let why = self.work(cancel).await?;
+        Ok(self.ended(why, before))
+    }
+
+    /// One turn after the other.
+    async fn work(&mut self, cancel: &CancellationToken) -> Result<Why, AgentError> {
+        for _ in 0..self.agent.steps {
+            self.make_room(cancel).await?;
+            let Some(replied) = self.reply(cancel).await? else { return Ok(Why::Cancelled) };
+            let has_called = self.make_calls(&replied.message, cancel).await;
+            if cancel.is_cancelled() {
+                return Ok(Why::Cancelled);
+            }
+            let was_steered = self.heed_steering().await?;
+            if !has_called && !was_steered {
+                return Ok(why(replied.stop));
+            }
+        }
+        Ok(Why::Steps)
+    }
+
+    /// Lets the model reply, and writes the reply down; none if it was cancelled.
+    async fn reply(&mut self, cancel: &CancellationToken) -> Result<Option<Replied>, AgentError> {
+        let message = MessageId::fresh();
+        let mut reply = Reply::default();
+        let whole = {
+            let mut teller = Teller::new(self.runtime(), &self.id, message.clone());
+            let mut hear = |piece: Piece| {
+                teller.hear(&piece);
+                reply.hear(piece);
+            };
+            let replying = self.agent.provider.reply(self.ask(), &mut hear);
+            let whole = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Ok(false),
+                whole = replying => whole.map(|()| true),
+            };
+            teller.flush();
+            whole
+        };
+        match whole {
+            Ok(true) => {
+                let (stop, usage) = (reply.stop(), reply.usage);
+                let content = reply.finish(|id| self.conversation.calls.contains(id));
+                self.add(message.clone(), Entry::Assistant { content, usage }).await?;
+                self.window.counted(self.messages().len(), usage.total());
+                Ok(Some(Replied { message, stop }))
+            }
+            Ok(false) => {
+                let usage = reply.usage;
+                let content = reply.interrupted();
+                if !content.is_empty() {
+                    self.add(message, Entry::Assistant { content, usage }).await?;
+                }
+                Ok(None)
+            }
+            Err(ProviderError::TooLong { message }) => self.too_long(message, cancel).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What the model is asked.
+    fn ask(&self) -> Prompt<'_> {
+        Prompt {
+            model: &self.agent.model.id,
+            system: &self.agent.system,
+            messages: self.messages(),
+            tools: &self.tools,
+            max_tokens: self.agent.model.max_tokens,
+        }
+    }
+
+    /// Makes the calls of the last reply, and shows the model what came of them.
+    async fn make_calls(&mut self, message: &MessageId, cancel: &CancellationToken) -> bool {
+        let calls: Vec<ToolCall> =
+            self.messages().last().into_iter().flat_map(Message::calls).cloned().collect();
+        if calls.is_empty() {
+            return false;
+        }
+        let call = |call: ToolCall| Call {
+            id: call.id,
+            message: Some(message.clone()),
+            ..Call::new(self.id.clone(), call.tool, Arguments::Text(call.arguments))
+        };
+        let calls = calls.into_iter().map(call).collect();
+        let settled = self.agent.toolset.execute_all(calls, cancel).await;
+        let results = settled.iter().map(log::result).collect();
+        self.conversation.messages.push(Message::Results { results });
+        true
+    }
+
+    /// Adds what the user said meanwhile.
+    async fn heed_steering(&mut self) -> Result<bool, AgentError> {
+        let mut was_steered = false;
+        while let Some(content) = self.steering.take() {
+            self.hear_user(content).await?;
+            was_steered = true;
+        }
+        Ok(was_steered)
+    }
+
+    async fn hear_user(&mut self, content: Vec<Content>) -> Result<(), AgentError> {
+        self.add(MessageId::fresh(), Entry::User { content }).await
+    }
+
+    /// Adds to the conversation what has been written down.
+    async fn add(&mut self, message: MessageId, entry: Entry) -> Result<(), AgentError> {
+        log::add(self.runtime(), &self.id, message, &entry).await?;
+        self.conversation.take(entry);
+        Ok(())
+    }
+
+    /// Keeps the conversation within the window.
+    async fn make_room(&mut self, cancel: &CancellationToken) -> Result<(), AgentError> {
+        if self.window.is_full(self.messages()) {
+            self.window.prune(&mut self.conversation.messages);
+        }
+        if self.window.is_full(self.messages()) {
+            self.summarise(cancel).await?;
+        }
+        Ok(())
+    }
+
+    /// The provider counts otherwise than we do: a summary is certain to be short enough.
+    async fn too_long(
+        &mut self,
+        message: String,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Replied>, AgentError> {
+        if self.messages().len() < 2 {
+            return Err(ProviderError::TooLong { message }.into());
+        }
+        self.summarise(cancel).await?;
+        Box::pin(self.reply(cancel)).await
+    }
+
+    /// Lets a summary stand for the conversation; what the user said last stays as it is.
+    async fn summarise(&mut self, cancel: &CancellationToken) -> Result<(), AgentError> {
+        let transcript = [Message::user(self.window.transcript(self.messages()))];
+        let prompt =
+            Prompt { system: window::SUMMARISE, messages: &transcript, tools: &[], ..self.ask() };
+        let mut reply = Reply::default();
+        let mut hear = |piece: Piece| reply.hear(piece);
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(()),
+            whole = self.agent.provider.reply(prompt, &mut hear) => whole?,
+        }
+        let usage = reply.usage;
+        let summary = Message::Assistant { content: reply.finish(|_| false) }.words();
+        let last = self.messages().last().cloned();
+        let text = window::resumed(&summary);
+        self.add(MessageId::fresh(), Entry::Summary { text, usage }).await?;
+        self.window.changed();
+        if let Some(Message::User { content }) = last {
+            self.hear_user(content).await?;
+        }
+        Ok(())
+    }
+
+    fn ended(&self, why: Why, before: Usage) -> Ended {
+        let usage = self.usage().since(before);
+        let cost = self.agent.model.price.map(|price| price.of(&usage));
+        let last = self.messages().iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
+        Ended { why, text: last.map(Message::words).unwrap_or_default(), usage, cost }
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.agent.toolset.runtime()
+    }
+}
+
+/// A reply that was written down.
+struct Replied {
+    message: MessageId,
+    stop: Stop,
+}
+
+fn why(stop: Stop) -> Why {
+    match stop {
+        Stop::Done | Stop::Calls => Why::Done,
+        Stop::Length => Why::Length,
+        Stop::Refusal => Why::Refusal,
+    }
+}

@@ -1,0 +1,224 @@
+//! `haft run`: a model works on a task with the tools, while a person or a program looks on.
+
+mod claim;
+mod show;
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use haft_agent::message::Content;
+use haft_agent::provider::{Patience, Patient, Provider, Recording, Remote, Replay};
+use haft_agent::{
+    Agent, AgentError, Ended, Instructions, ModelSettings, Session, Surroundings, Why,
+};
+use haft_runtime::{
+    CancellationToken, Client, Delivery, EventKind, Events, Model, Runtime, SessionId, Store,
+    Toolset, plain_lines,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::arguments;
+use crate::args::RunArgs;
+use crate::open::Haft;
+use crate::print::Printer;
+use crate::small_file;
+use crate::terminal::Terminal;
+use claim::Claim;
+use show::Show;
+
+/// Sessions that are looked at for the last one with a conversation; calls have sessions too.
+const LOOKED_AT: usize = 200;
+
+pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
+    let prompt = args.prompt.clone().map(arguments).transpose()?;
+    let id = session_id(haft, &args)?;
+    let _claim = Claim::on(&id, haft.environment.state_dir.as_deref())?;
+    haft.recover(printer)?;
+    let runtime = haft.runtime(Terminal::find(&haft.environment))?;
+    // Listening before anything is said: the conversation's first words are events too.
+    let events = runtime.events(Some(id.clone()));
+    let agent = agent(haft, &runtime, &args).await?;
+    haft.open_session(&runtime, id.clone()).await?;
+    let session = Session::open(agent, id.clone()).await?;
+    let outcome = drive(haft, printer, session, prompt, events).await?;
+    report(haft, printer, &id, outcome)
+}
+
+/// The session to work in: the named one, the last one of the project, or a new one.
+fn session_id(haft: &Haft, args: &RunArgs) -> anyhow::Result<SessionId> {
+    if args.prompt.is_none() && !args.go_on {
+        bail!("say what to do: haft run \"PROMPT\", or `-` for standard input");
+    }
+    if let Some(id) = &haft.common.session {
+        return Ok(id.clone());
+    }
+    if !args.go_on {
+        return Ok(SessionId::fresh());
+    }
+    for session in haft.store.sessions(Some(&haft.project), LOOKED_AT)? {
+        let first = haft.store.events(&session.id, 0, 1)?;
+        let is_conversation =
+            first.iter().any(|event| matches!(*event.kind, EventKind::MessageAdded { .. }));
+        if is_conversation && session.parent.is_none() {
+            return Ok(session.id);
+        }
+    }
+    bail!("there is no session to continue in {}; give a prompt to begin one", haft.project)
+}
+
+/// Who works: the provider, the model, what it is told, and its tools.
+async fn agent(haft: &Haft, runtime: &Runtime, args: &RunArgs) -> anyhow::Result<Agent> {
+    let (provider, model, settings) = provider(haft, args)?;
+    let mut audience = haft.audience();
+    (audience.client, audience.model) = (Client::Agent, Some(model));
+    let toolset = runtime.toolset(&audience).await;
+    let system = system(haft, &toolset)?;
+    Ok(Agent { provider, model: settings, system, toolset, steps: args.steps })
+}
+
+type Chosen = (Arc<dyn Provider>, Model, ModelSettings);
+
+fn provider(haft: &Haft, args: &RunArgs) -> anyhow::Result<Chosen> {
+    let here = |path: &std::path::PathBuf| haft.environment.current_dir.join(path);
+    if let Some(path) = args.replay.as_ref().map(here) {
+        let replay = Replay::open(&path).with_context(|| path.display().to_string())?;
+        let model = Model { provider: "replay".to_owned(), id: "recorded".to_owned() };
+        let (context, max_tokens) = (1_000_000, 8_192);
+        let settings = ModelSettings { id: model.id.clone(), context, max_tokens, price: None };
+        return Ok((Arc::new(replay), model, settings));
+    }
+    let model = haft.model()?;
+    let (endpoint, settings) = haft.endpoint(&model)?;
+    let remote =
+        Patient::new(Remote::new(endpoint, Arc::new(haft.web_client()))?, Patience::default());
+    let provider: Arc<dyn Provider> = match args.record.as_ref().map(here) {
+        None => Arc::new(remote),
+        Some(path) => {
+            let recording = Recording::create(remote, &path);
+            Arc::new(recording.with_context(|| path.display().to_string())?)
+        }
+    };
+    Ok((provider, model, settings))
+}
+
+/// What the model is told before the conversation.
+fn system(haft: &Haft, toolset: &Toolset) -> anyhow::Result<String> {
+    let workspace = haft.workspace()?;
+    let around = Surroundings {
+        workspace: &workspace,
+        folder: &haft.environment.current_dir,
+        policy: toolset.policy(),
+        today: Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        system: std::env::consts::OS,
+    };
+    let mut instructions = Instructions::find(&around);
+    let own = haft.environment.config_dir.as_ref().map(|dir| dir.join("AGENTS.md"));
+    if let Some(path) = own
+        && let Some(text) = small_file::read(&path)?
+    {
+        instructions = instructions.and(path.display().to_string(), text);
+    }
+    Ok(instructions.system(&around))
+}
+
+/// Lets the session work while showing what happens, and heeding Ctrl-C and a terminal that goes away.
+async fn drive(
+    haft: &Haft,
+    printer: Printer<'_>,
+    mut session: Session,
+    prompt: Option<String>,
+    mut events: Events,
+) -> anyhow::Result<Result<Ended, AgentError>> {
+    let cancel = CancellationToken::new();
+    let mut show = (!haft.common.json && !haft.common.jsonl)
+        .then(|| Show::new(printer, haft.environment.stdout_is_terminal));
+    let mut heed = |delivery: Delivery| match (&mut show, delivery) {
+        (Some(show), Delivery::Event(event)) => {
+            show.event(&event);
+            Ok(())
+        }
+        (None, Delivery::Event(event)) if haft.common.jsonl => printer.json(&event),
+        (None, Delivery::Missed(count)) if haft.common.jsonl => {
+            printer.json(&json!({ "type": "missed", "count": count }))
+        }
+        _ => Ok(()),
+    };
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let work = async {
+        match prompt {
+            Some(text) => session.prompt(vec![Content::text(text)], &cancel).await,
+            None => session.go_on(&cancel).await,
+        }
+    };
+    let mut work = std::pin::pin!(work);
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            Some(delivery) = events.next() => heed(delivery)?,
+            outcome = &mut work => break outcome,
+            Some(()) = interrupt.recv() => cancel.cancel(),
+            Some(()) = terminate.recv() => cancel.cancel(),
+            Some(()) = hangup.recv() => cancel.cancel(),
+        }
+    };
+    while let Some(delivery) = events.try_next() {
+        heed(delivery)?;
+    }
+    Ok(outcome)
+}
+
+/// Says how it ended, in the form asked for; the answer is the exit code.
+fn report(
+    haft: &Haft,
+    printer: Printer<'_>,
+    id: &SessionId,
+    outcome: Result<Ended, AgentError>,
+) -> anyhow::Result<u8> {
+    let mut result = match &outcome {
+        Ok(ended) => serde_json::to_value(ended)?,
+        Err(error) => json!({ "why": "error", "error": error.to_string() }),
+    };
+    if let Some(result) = result.as_object_mut() {
+        result.insert("session".to_owned(), json!(id));
+        if haft.common.jsonl {
+            result.shift_insert(0, "type".to_owned(), Value::from("result"));
+        }
+    }
+    if haft.common.json || haft.common.jsonl {
+        printer.json(&result)?;
+    } else {
+        say(haft, printer, id, &outcome);
+    }
+    Ok(match outcome {
+        Ok(Ended { why: Why::Done, .. }) => 0,
+        Ok(Ended { why: Why::Cancelled, .. }) => 130,
+        Err(AgentError::NothingToDo) => 2,
+        Ok(_) | Err(_) => 1,
+    })
+}
+
+/// The last line: how it ended, and what it cost.
+fn say(haft: &Haft, printer: Printer<'_>, id: &SessionId, outcome: &Result<Ended, AgentError>) {
+    let line = match outcome {
+        Err(error) => plain_lines(&format!("haft: {error}")),
+        Ok(ended) => {
+            let how = match ended.why {
+                Why::Done => "done",
+                Why::Refusal => "the model does not want to answer",
+                Why::Length => "the reply was cut at its longest; haft run --continue goes on",
+                Why::Steps => "stopped after as many replies as --steps allows",
+                Why::Cancelled => "cancelled; haft run --continue goes on",
+            };
+            let read = ended.usage.input + ended.usage.cache_read + ended.usage.cache_write;
+            let cost = ended.cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
+            format!("{how} · {read} tokens read, {} written{cost} · {id}", ended.usage.output)
+        }
+    };
+    let colour = haft.environment.colour && haft.environment.stderr_is_terminal;
+    let line = Printer { colour, ..printer }.dim(&line);
+    printer.note(line);
+}

@@ -1,0 +1,232 @@
+//! `haft run` and `haft demo`: a model works, recorded or over the wire.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use haft_scripted::{Fault, Model, Turn};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A world whose config names the scripted model.
+fn world(model: &Model, kind: &str) -> World {
+    let world = World::new();
+    let url = model.url();
+    world.user_config(&format!(
+        "model = \"test/scripted\"\n[provider.test]\nkind = \"{kind}\"\nbase_url = \"{url}/v1\"\n\
+         key_env = \"TEST_KEY\"\n[provider.test.models.scripted]\ncontext = 100000\n\
+         price = {{ input = 10.0, output = 100.0 }}\n"
+    ));
+    world.put("work/a.txt", "alpha\n");
+    world
+}
+
+fn script() -> Vec<Turn> {
+    vec![
+        Turn::call("read", json!({ "file_path": "a.txt" })),
+        Turn::call(
+            "edit",
+            json!({ "file_path": "a.txt", "old_string": "alpha", "new_string": "beta" }),
+        ),
+        Turn::say("It says beta now."),
+    ]
+}
+
+#[test]
+fn the_words_go_to_standard_output_and_the_calls_beside_them() {
+    for kind in ["anthropic", "openai", "openai-chat"] {
+        let model = Model::start(script()).unwrap();
+        let world = world(&model, kind);
+        let run = world.haft(&["run", "make it beta", "--allow-edits"]).env("TEST_KEY", "hush");
+        let ran = run.run().done();
+        assert_eq!(ran.stdout, "It says beta now.\n");
+        let err = &ran.stderr;
+        assert!(err.contains("✓ read a.txt") && err.contains("✓ edit a.txt"), "{err}");
+        assert!(err.contains("+beta") && err.contains("$0.0060"), "{err}");
+        assert_eq!(fs_err::read_to_string(world.path("work/a.txt")).unwrap(), "beta\n");
+        assert!(!err.contains("hush") && !err.contains('\u{1b}'), "{err}");
+    }
+}
+
+#[test]
+fn json_is_one_object_and_jsonl_every_event() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "anthropic");
+    let ran =
+        world.haft(&["run", "go", "--json", "--allow-edits"]).env("TEST_KEY", "k").run().done();
+    let result = ran.json();
+    assert_eq!((&result["why"], &result["text"]), (&json!("done"), &json!("It says beta now.")));
+    assert_eq!(result["usage"]["input"], 300);
+    let ran = world.haft(&["run", "go", "--jsonl"]).env("TEST_KEY", "k").run().done();
+    let lines = ran.lines();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds.first(), Some(&"message.added"));
+    assert_eq!(kinds.last(), Some(&"result"));
+    for kind in ["message.delta", "call.pending", "call.completed"] {
+        assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
+    }
+}
+
+#[test]
+fn with_nobody_to_ask_the_model_is_told_what_was_denied() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "openai");
+    world.haft(&["run", "go"]).env("TEST_KEY", "k").run().done();
+    assert!(model.results()[1].text.contains("nobody is there"), "{:?}", model.results());
+    assert_eq!(fs_err::read_to_string(world.path("work/a.txt")).unwrap(), "alpha\n");
+}
+
+#[test]
+fn a_session_is_continued_by_another_process() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "anthropic");
+    let none = world.haft(&["run", "--continue"]).env("TEST_KEY", "k").run().coded(2);
+    assert!(none.stderr.contains("no session to continue"), "{}", none.stderr);
+    world.haft(&["run", "go", "--allow-edits"]).env("TEST_KEY", "k").run().done();
+    // A call of its own is no conversation.
+    world.call("todoread", &json!({}), &[]).done();
+    world.haft(&["run", "thanks", "-c"]).env("TEST_KEY", "k").run().done();
+    let last = model.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("thanks") && last.contains("It says beta now."), "{last}");
+    let over = world.haft(&["run", "-c"]).env("TEST_KEY", "k").run().coded(2);
+    assert!(over.stderr.contains("last word"), "{}", over.stderr);
+}
+
+#[test]
+fn a_recorded_session_is_replayed_without_a_model() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "openai-chat");
+    let run = world.haft(&["run", "go", "--allow-edits", "--record", "talk.jsonl"]);
+    run.env("TEST_KEY", "k").run().done();
+    drop(model);
+    world.put("work/a.txt", "alpha\n");
+    let ran = world.haft(&["run", "go", "--allow-edits", "--replay", "talk.jsonl"]).run().done();
+    assert_eq!(ran.stdout, "It says beta now.\n");
+    assert_eq!(fs_err::read_to_string(world.path("work/a.txt")).unwrap(), "beta\n");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let world = World::new();
+    let says = |args: &[&str]| world.haft(args).run().coded(2).stderr;
+    assert!(says(&["run", "go"]).contains("set ANTHROPIC_API_KEY"));
+    assert!(says(&["run", "go", "--model", "openai/gpt-5"]).contains("set OPENAI_API_KEY"));
+    assert!(says(&["run", "go", "--model", "x/y"]).contains("[provider.x]"));
+    assert!(says(&["run"]).contains("say what to do"));
+    assert!(says(&["run", "go", "--replay", "none"]).contains("none"));
+}
+
+#[test]
+fn a_provider_that_refuses_is_an_error_that_does_not_show_the_key() {
+    let model = Model::unreliable(script(), |_| Fault::Status(401, None)).unwrap();
+    let world = world(&model, "anthropic");
+    let ran = world.haft(&["run", "go", "--json"]).env("TEST_KEY", "hush").run().coded(1);
+    assert!(ran.json()["error"].as_str().unwrap().contains("401"));
+    assert!(!ran.stdout.contains("hush") && !ran.stderr.contains("hush"));
+    let shown = world.haft(&["config", "show", "--json"]).env("TEST_KEY", "hush").run().done();
+    assert!(!shown.stdout.contains("hush"));
+}
+
+#[test]
+fn a_project_cannot_send_the_key_elsewhere_before_it_is_trusted() {
+    let model = Model::start(script()).unwrap();
+    let thief = Model::start(vec![Turn::say("Thanks.")]).unwrap();
+    let world = world(&model, "anthropic");
+    world.project_config(&format!(
+        "model = \"test/other\"\n[provider.test]\nbase_url = \"{}/v1\"\n",
+        thief.url()
+    ));
+    let ran = world.haft(&["run", "go"]).env("TEST_KEY", "hush").run().done();
+    assert!(ran.stderr.contains("warning"), "{}", ran.stderr);
+    assert_eq!((thief.requests().len(), model.requests().len()), (0, 3));
+    assert_eq!(model.requests()[0].body["model"], "scripted");
+}
+
+#[test]
+fn two_processes_do_not_work_in_one_session() {
+    let model = Model::unreliable(script(), |_| Fault::Hang(10)).unwrap();
+    let world = world(&model, "anthropic");
+    let mut first = world.haft(&["run", "go", "--session", "s1", "--jsonl"]).env("TEST_KEY", "k");
+    let mut child = first.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let second = world.haft(&["run", "go", "--session", "s1"]).env("TEST_KEY", "k").run().coded(2);
+    assert!(second.stderr.contains("another haft works"), "{}", second.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// How many processes are killed; `HAFT_KILLED` makes them more.
+fn kills() -> usize {
+    #[expect(clippy::disallowed_methods, reason = "a test is told by its environment")]
+    let told = std::env::var("HAFT_KILLED").ok();
+    told.and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn a_killed_session_goes_on_and_no_effect_is_doubled() {
+    let (mut killed, mut chance) = (0, 0x2545_f491_4f6c_dd1d_u64);
+    while killed < kills() {
+        let call = |n: usize| {
+            let command = format!("echo {n} >> log.txt");
+            Turn::call("bash", json!({ "command": command, "description": "Count" }))
+        };
+        let mut script: Vec<Turn> = (0..6).map(call).collect();
+        script.push(Turn::say("Counted."));
+        let model = Model::start(script).unwrap();
+        let world = world(&model, "anthropic");
+        loop {
+            chance ^= chance << 13;
+            chance ^= chance >> 7;
+            chance ^= chance << 17;
+            let has_begun = !model.requests().is_empty();
+            let what = if has_begun { "--continue" } else { "go" };
+            let run = ["run", what, "--session", "s1", "--jsonl", "--allow-all"];
+            let mut run = world.haft(&run).env("TEST_KEY", "k");
+            let mut child =
+                run.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+            // A process is killed after so many bytes of what it tells, which is somewhere in its work.
+            let mut told = vec![0; usize::try_from(chance % 12_000).unwrap()];
+            let whole = child.stdout.as_mut().unwrap().read_exact(&mut told).is_ok();
+            if !whole {
+                // Done, or nothing was left to do because the one before was killed after its last word.
+                let code = child.wait().unwrap().code();
+                assert!(matches!(code, Some(0 | 2)), "{code:?} {}", String::from_utf8_lossy(&told));
+                break;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            killed += 1;
+        }
+        let log = fs_err::read_to_string(world.path("work/log.txt")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        let mut once = lines.clone();
+        once.dedup();
+        assert_eq!(lines, once, "an effect was doubled");
+        let calls = world.calls("s1");
+        let ended =
+            |call: &Value| ["completed", "error"].contains(&call["state"].as_str().unwrap());
+        assert!(calls.iter().all(ended), "{calls:#?}");
+        // What is in the log is what completed, and perhaps one more for each that was interrupted.
+        let completed = calls.iter().filter(|call| call["state"] == "completed").count();
+        assert!(lines.len() >= completed && lines.len() <= calls.len(), "{lines:?} {calls:#?}");
+        assert_eq!(model.results().len(), 6, "every call was answered");
+    }
+}
+
+#[test]
+fn the_demo_ends_with_the_checks_of_its_project_passing() {
+    let world = World::new();
+    let ran = world.haft(&["demo"]).env("TMPDIR", world.path("work")).run().done();
+    let err = &ran.stderr;
+    assert!(ran.stdout.contains("All checks pass."), "{}", ran.stdout);
+    for tool in ["grep", "bash", "read", "edit", "undo"] {
+        assert!(err.contains(&format!("✓ {tool}")), "{tool}: {err}");
+    }
+    assert!(!err.contains('✗'), "{err}");
+    let demo = fs_err::read_dir(world.path("work")).unwrap().next().unwrap().unwrap().path();
+    let mut check = std::process::Command::new("sh");
+    let checked = check.arg("test.sh").current_dir(demo.join("project")).output().unwrap();
+    let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.success() && said.matches("ok ").count() == 3, "{said}");
+}
