@@ -140,6 +140,16 @@ impl Haft {
         registry: Registry,
         host: impl Host,
     ) -> anyhow::Result<Runtime> {
+        self.runtime_with(registry, host, self.tool_room())
+    }
+
+    /// The same, with so much room for the definitions of tools that were added.
+    pub(crate) fn runtime_with(
+        &self,
+        registry: Registry,
+        host: impl Host,
+        tool_room: usize,
+    ) -> anyhow::Result<Runtime> {
         let workspace = Arc::new(self.workspace()?);
         let commands = Arc::new(self.commands());
         let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
@@ -160,7 +170,7 @@ impl Haft {
             .host(host)
             .store(Arc::clone(&self.store) as Arc<dyn Store>)
             .limits(self.limits())
-            .tool_room(self.tool_room());
+            .tool_room(tool_room);
         let runtime = runtime.build();
         let unusable = self.add_tools(&runtime, &programs);
         *self.unusable.lock().unwrap_or_else(PoisonError::into_inner) = unusable;

@@ -14,7 +14,11 @@ pub(crate) async fn run(
     strict: bool,
     only: &[String],
 ) -> anyhow::Result<u8> {
-    let runtime = haft.runtime(Headless)?;
+    // A tool that is asked for by name is shown, also where a model would have to search for it.
+    let runtime = match only {
+        [] => haft.runtime(Headless)?,
+        _ => haft.runtime_with(haft.registry(), Headless, usize::MAX)?,
+    };
     let toolset = haft.toolset(&runtime).await;
     let names = toolset.names();
     if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {

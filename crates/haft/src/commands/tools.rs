@@ -14,11 +14,16 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
         let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
         let left_out = haft.left_out(&toolset);
         let servers = haft.servers.reports();
-        printer.json(&json!({ "tools": tools, "left_out": left_out, "servers": servers }))?;
+        let deferred: Vec<String> = toolset.deferred().into_iter().map(|it| it.name).collect();
+        printer.json(&json!({ "tools": tools, "deferred": deferred, "left_out": left_out, "servers": servers }))?;
         return Ok(0);
     }
     let rows: Vec<Vec<String>> = toolset.advertised().map(|tool| row(&tool)).collect();
     columns(&rows).into_iter().for_each(|line| printer.line(line));
+    for deferred in toolset.deferred() {
+        let line = format!("{}: deferred; tool_search finds it", plain(&deferred.name));
+        printer.line(printer.dim(&line));
+    }
     for left_out in haft.left_out(&toolset) {
         let line = format!("{}: not offered: {}", left_out.id, plain(&left_out.reason));
         printer.line(printer.dim(&line));
