@@ -224,8 +224,8 @@ impl Haft {
 
     /// How much is told of tools that were added before any is searched for.
     fn tool_room(&self) -> usize {
-        let said = self.configs.iter().filter_map(|config| config.file.limits.tool_bytes);
-        said.last().unwrap_or(TOOL_ROOM)
+        let mut said = self.configs.iter().filter_map(|config| config.file.limits.tool_bytes);
+        said.next_back().unwrap_or(TOOL_ROOM)
     }
 
     /// Opens a session of this project for the agent of this command.

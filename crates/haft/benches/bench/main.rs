@@ -18,6 +18,7 @@ mod start;
 
 use measure::Row;
 
+type Sizes = (&'static str, fn() -> Vec<memory::Peak>);
 type Area = (&'static str, fn() -> Vec<Row>);
 
 const AREAS: [Area; 7] = [
@@ -43,8 +44,7 @@ fn main() {
     let is_wanted = |area: &&Area| wanted.is_none_or(|word| area.0.contains(word.as_str()));
     let rows: Vec<Row> = AREAS.iter().filter(is_wanted).flat_map(|area| area.1()).collect();
     println!("{}", measure::table(&rows));
-    let sizes: [(&str, fn() -> Vec<memory::Peak>); 2] =
-        [("memory", memory::peaks), ("mcp", mcp::sizes)];
+    let sizes: [Sizes; 2] = [("memory", memory::peaks), ("mcp", mcp::sizes)];
     let is_wanted = |name: &str| wanted.is_none_or(|word| name.contains(word.as_str()));
     let peaks: Vec<memory::Peak> =
         sizes.iter().filter(|area| is_wanted(area.0)).flat_map(|area| area.1()).collect();
