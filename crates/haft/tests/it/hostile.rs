@@ -191,7 +191,7 @@ fn a_tool_runs_once_trusted_and_not_after_any_change_until_trusted_again() {
                 world.path("work/.haft/tools/lib/more.py"),
                 world.path("work/.haft/tools/lib/less.py"),
             )
-            .unwrap()
+            .unwrap();
         },
     ];
     for change in changes {
