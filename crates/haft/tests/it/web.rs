@@ -148,7 +148,7 @@ fn no_server_makes_us_take_much_memory() {
         match asked.path() {
             "/small" => send(stream, &ok("text/html", "<p>small</p>")),
             "/br" => {
-                send(stream, &encoded("br", include_bytes!("../../../haft-web/tests/it/bomb.br")))
+                send(stream, &encoded("br", include_bytes!("../../../haft-web/tests/it/bomb.br")));
             }
             "/boxes" => send(stream, &full_of("<div>")),
             "/paragraphs" => send(stream, &full_of("<p>x")),
