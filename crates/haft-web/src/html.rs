@@ -1,6 +1,6 @@
 //! HTML as Markdown or plain text, in bounded time and memory whatever a page is made of.
 //!
-//! A tokenizer takes the page apart, [`sieve`] keeps what a reader would see, with every element
+//! A tokenizer takes the page apart, `sieve.rs` keeps what a reader would see, with every element
 //! closed and none nested deep, and what it keeps is written down at once: a tree of the page, which
 //! could be much larger than the page, never exists.
 
