@@ -2,25 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, keys, todos};
+use crate::world::{TOOLS, World, keys, todos};
 
-const TOOLS: [&str; 15] = [
-    "read",
-    "list",
-    "glob",
-    "grep",
-    "write",
-    "edit",
-    "apply_patch",
-    "undo",
-    "bash",
-    "job",
-    "webfetch",
-    "todowrite",
-    "todoread",
-    "question",
-    "batch",
-];
 const FORMS: [&str; 6] = ["mcp", "openai", "openai-chat", "anthropic", "gemini", "json-schema"];
 const COMMANDS: [&str; 15] = [
     "call",

@@ -10,6 +10,25 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// What a model is shown by default, in this order.
+pub(crate) const TOOLS: [&str; 15] = [
+    "read",
+    "list",
+    "glob",
+    "grep",
+    "write",
+    "edit",
+    "apply_patch",
+    "undo",
+    "bash",
+    "job",
+    "webfetch",
+    "todowrite",
+    "todoread",
+    "question",
+    "batch",
+];
+
 /// Where a test lives. Gone when the test ends.
 pub(crate) struct World {
     /// Canonical, as haft shows it.
