@@ -49,6 +49,8 @@ struct Inner {
 /// What was built, as long as the registry is what it was built from.
 #[derive(Default)]
 struct Toolsets {
+    /// Whether anybody was shown tools yet.
+    wanted: bool,
     generation: u64,
     built: Vec<Arc<Built>>,
 }
@@ -326,7 +328,8 @@ impl Runtime {
     }
 
     fn remembered(&self, audience: &Audience) -> (Option<Arc<Built>>, u64) {
-        let toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
+        toolsets.wanted = true;
         let built = toolsets.built.iter().find(|built| built.audience == *audience);
         (built.cloned(), toolsets.generation)
     }
@@ -348,6 +351,10 @@ impl Runtime {
         let mut toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
         toolsets.generation += 1;
         toolsets.built.clear();
+        // To whoever was shown nothing yet, nothing has changed.
+        if !toolsets.wanted {
+            return;
+        }
         drop(toolsets);
         let draft = Draft::now(None, EventKind::ToolsChanged { tool });
         drop(self.inner.recorder.record(draft, 0));

@@ -156,7 +156,7 @@ const CALL_HELP: &str =
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
     /// Tools to offer, by name; `default` is all but those that agents have of their own (todowrite,
-    /// todoread, question, batch, webfetch, websearch, codesearch); `all` is every one
+    /// todoread, question, batch); `all` is every one
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "default")]
     pub(crate) tools: Vec<String>,
     /// Who answers asks: auto, host, elicit, queue, deny or allow

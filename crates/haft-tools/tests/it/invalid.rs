@@ -10,7 +10,7 @@ async fn a_tool_that_does_not_exist_is_answered_with_those_that_do() {
     let message = world.error("teleport", json!({ "to": "mars" }), "unknown").await;
     assert_eq!(
         message,
-        "there is no tool `teleport`; available: read, list, glob, grep, write, edit, apply_patch, undo, bash, job, todowrite, todoread, question, batch"
+        "there is no tool `teleport`; available: read, list, glob, grep, write, edit, apply_patch, undo, bash, job, webfetch, websearch, codesearch, todowrite, todoread, question, batch"
     );
 }
 

@@ -17,8 +17,7 @@ use crate::print::Printer;
 use crate::small_file;
 
 /// What agents have of their own, and would confuse with ours.
-const LEFT_OUT: [&str; 7] =
-    ["todowrite", "todoread", "question", "batch", "webfetch", "websearch", "codesearch"];
+const LEFT_OUT: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
 
 /// A token that is shorter can be guessed.
 const LEAST_TOKEN: usize = 16;

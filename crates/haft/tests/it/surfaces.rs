@@ -11,7 +11,7 @@ use haft_runtime::{
     AgentId, Audience, Call, CancellationToken, Limits, Registry, Runtime, SessionId, Toolset,
 };
 use haft_store::{Options, SqliteStore};
-use haft_tools::{CommandSettings, Commands};
+use haft_tools::{CommandSettings, Commands, Web, WebSettings};
 use haft_workspace::Workspace;
 use haft_workspace::journal::Journal;
 use regex::Regex;
@@ -197,6 +197,8 @@ impl Library {
         settings.environment = vec![("PATH".into(), "/usr/sbin:/usr/bin:/sbin:/bin".into())];
         settings.scratch = Some(state.join("scratch"));
         let commands = Commands::new(Keeper::new(env!("CARGO_BIN_EXE_haft")), settings);
+        let client = haft_web::Client::new(haft_web::Settings::default());
+        let web = Web::new(client, WebSettings::default());
         let rules =
             |text, kind| rules_file::parse(text, kind, "rules", &Expand::nothing()).unwrap();
         let layers = vec![
@@ -211,6 +213,7 @@ impl Library {
                 .share(Arc::new(workspace))
                 .share(Arc::new(journal))
                 .share(Arc::new(commands))
+                .share(Arc::new(web))
                 .policy(Policy::new(layers))
                 .store(Arc::new(store))
                 .limits(Limits { hint: haft_tools::KEPT_HINT.to_owned(), ..Limits::default() })
