@@ -51,7 +51,7 @@ fn the_inspector_finds_nothing_to_complain_about() {
         let args = ["--protocol-era", era, "--method", "tools/list", "--strict"];
         let listed = inspect(&world, &node, &args).done();
         let tools = listed.json()["result"]["tools"].as_array().unwrap().len();
-        assert_eq!(tools, 10, "{listed:?}");
+        assert_eq!(tools, 11, "{listed:?}");
         let flags = ["--protocol-era", era, "--method", "tools/call", "--tool-name"];
         let call = |rest: &[&str]| {
             let mut args = flags.to_vec();
@@ -76,7 +76,7 @@ fn the_python_client_lists_calls_follows_cancels_and_answers() {
         world.put("work/.env", "KEY=1\n");
         let said = talk(&world, &python, era);
         assert_eq!(said["version"], version);
-        assert_eq!(said["tools"].as_array().unwrap().len(), 10);
+        assert_eq!(said["tools"].as_array().unwrap().len(), 11);
         assert_eq!(said["read_only"], serde_json::json!(["read", "list", "glob", "grep"]));
         assert!(said["read"]["text"].as_str().unwrap().contains("one"), "{said}");
         assert!(said["bash"]["text"].as_str().unwrap().contains("line 5"), "{said}");
