@@ -92,8 +92,8 @@ pub enum Escalation {
     Outside,
     /// A file that is not read without asking, such as a key.
     Secret,
-    /// A command that would reach further than its sandbox lets it.
-    Sandbox,
+    /// A host on the network: what is asked of one can carry anything to it.
+    Network,
     /// The same call again and again.
     Repetition,
     /// A hook wants the user asked.
@@ -102,13 +102,12 @@ pub enum Escalation {
 
 impl Escalation {
     /// The gravest reason among the effects that are asked for, each with the rule that says *ask*.
-    /// `runs` says whether the whole call would run a command.
-    pub(super) fn of(undecided: &[(Effect, Option<RuleRef>)], runs: bool) -> Option<Self> {
+    pub(super) fn of(undecided: &[(Effect, Option<RuleRef>)]) -> Option<Self> {
         let reason = |(effect, rule): &(Effect, Option<RuleRef>)| match effect.kind {
             _ if rule.as_ref().is_some_and(|rule| rule.protected) => Some(Self::Protected),
             EffectKind::External => Some(Self::Outside),
             EffectKind::Read => Some(Self::Secret),
-            EffectKind::Connect if runs => Some(Self::Sandbox),
+            EffectKind::Connect => Some(Self::Network),
             EffectKind::Use if effect.key == repetition::KEY => Some(Self::Repetition),
             _ => None,
         };
@@ -265,10 +264,8 @@ mod tests {
     #[test]
     fn plain_work_in_the_workspace_is_no_escalation() {
         for effect in [on(EffectKind::Write), on(EffectKind::Delete), Effect::run("make")] {
-            assert_eq!(Escalation::of(&[(effect, rule(false))], true), None);
+            assert_eq!(Escalation::of(&[(effect, rule(false))]), None);
         }
-        let connect = Effect::connect("https://example.org");
-        assert_eq!(Escalation::of(&[(connect, None)], false), None, "that is the whole call");
     }
 
     #[test]
@@ -277,14 +274,14 @@ mod tests {
         let again = || (Effect::using("doom_loop", "read"), None);
         let outside = || (on(EffectKind::External), None);
         let cases = [
-            (vec![connect()], Escalation::Sandbox),
+            (vec![connect()], Escalation::Network),
             (vec![again()], Escalation::Repetition),
             (vec![(on(EffectKind::Read), None)], Escalation::Secret),
             (vec![again(), connect(), outside()], Escalation::Outside),
             (vec![outside(), (on(EffectKind::Write), rule(true))], Escalation::Protected),
         ];
         for (undecided, gravest) in cases {
-            assert_eq!(Escalation::of(&undecided, true), Some(gravest), "{undecided:?}");
+            assert_eq!(Escalation::of(&undecided), Some(gravest), "{undecided:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::ask::{Ask, Closed, Denial, DeniedBy, Escalation, HOOK, PendingAsk, Reply, Suggestion};
 use super::clearance::Clearance;
-use super::effect::{Effect, EffectKind};
+use super::effect::Effect;
 use super::explain::Explanation;
 use super::policy::{Action, Policy, RuleRef};
 use crate::context::Context;
@@ -63,8 +63,7 @@ impl Gate {
         if cx.heard.allows() {
             undecided.retain(|(effect, _)| !hook_may_allow(policy, effect));
         }
-        let runs = ask.effects.iter().any(|effect| effect.kind == EffectKind::Run);
-        let mut escalation = Escalation::of(&undecided, runs);
+        let mut escalation = Escalation::of(&undecided);
         // No grant is offered for what needs none, or for what none would cover.
         ask.always.retain(|Suggestion { key, pattern }| {
             undecided.iter().any(|(effect, _)| policy.grant_covers(key, pattern, effect))

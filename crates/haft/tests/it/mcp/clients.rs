@@ -77,7 +77,10 @@ fn the_python_client_lists_calls_follows_cancels_and_answers() {
         let said = talk(&world, &python, era);
         assert_eq!(said["version"], version);
         assert_eq!(said["tools"].as_array().unwrap().len(), 11);
-        assert_eq!(said["read_only"], serde_json::json!(["read", "list", "glob", "grep"]));
+        assert_eq!(
+            said["read_only"],
+            serde_json::json!(["read", "list", "glob", "grep", "webfetch"])
+        );
         assert!(said["read"]["text"].as_str().unwrap().contains("one"), "{said}");
         assert!(said["bash"]["text"].as_str().unwrap().contains("line 5"), "{said}");
         assert!(said["progress"].as_array().unwrap().len() >= 3, "{said}");
