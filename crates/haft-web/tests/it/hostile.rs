@@ -6,33 +6,15 @@ use std::time::{Duration, Instant};
 
 use haft_web::{Settings, Target, WebError};
 
+use crate::bombs::{gzip, zstd_bomb};
 use crate::fetching::{SECOND, fetcher, get, page};
 use crate::site::{Names, Site, answer, ok, send, settings};
 
 /// More than is read of any page.
 const TOO_LONG: usize = 6 << 20;
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
 fn encoded(encoding: &str, body: &[u8]) -> Vec<u8> {
     answer("200 OK", &format!("content-type: text/plain\r\ncontent-encoding: {encoding}\r\n"), body)
-}
-
-/// A zstd frame of blocks that each stand for 128 KiB of one letter.
-fn zstd_bomb(blocks: usize) -> Vec<u8> {
-    // No sizes, no check sum, a window of 1 MiB.
-    let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x50];
-    for number in 0..blocks {
-        let last = usize::from(number + 1 == blocks);
-        let head = last | 1 << 1 | (128 * 1024) << 3;
-        frame.extend_from_slice(&head.to_le_bytes()[..3]);
-        frame.push(b'x');
-    }
-    frame
 }
 
 #[tokio::test]
@@ -146,14 +128,18 @@ async fn the_deadline_covers_everything() {
     });
     let deadline = Duration::from_millis(400);
     for path in ["/silent", "/head", "/body", "/hop"] {
-        let fetcher = fetcher(settings(), Names::local());
-        let target = Target::parse(&site.url(path)).unwrap();
-        let begin = Instant::now();
-        let error = fetcher.fetch(&target, deadline, &|_| true).await.unwrap_err();
-        let taken = begin.elapsed();
-        assert!(matches!(error, WebError::TimedOut { .. }), "{path}: {error}");
-        // A fifth of a second, and some more for a machine that is busy with other tests.
-        assert!(taken >= deadline && taken < deadline + SECOND / 2, "{path}: {taken:?}");
+        let mut taken = Vec::new();
+        for _ in 0..3 {
+            let fetcher = fetcher(settings(), Names::local());
+            let target = Target::parse(&site.url(path)).unwrap();
+            let begin = Instant::now();
+            let error = fetcher.fetch(&target, deadline, &|_| true).await.unwrap_err();
+            taken.push(begin.elapsed());
+            assert!(matches!(error, WebError::TimedOut { .. }), "{path}: {error}");
+        }
+        // The best of three: what else the machine does is not what this is about.
+        let best = taken.into_iter().min().unwrap();
+        assert!(best >= deadline && best < deadline + SECOND / 5, "{path}: {best:?}");
     }
 }
 

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod bombs;
 mod fetching;
 mod hostile;
 mod pages;

@@ -12,6 +12,8 @@ mod approve;
 mod asks;
 mod bash;
 mod batch;
+#[path = "../../../haft-web/tests/it/bombs.rs"]
+mod bombs;
 mod bounds;
 mod contract;
 mod hooks;

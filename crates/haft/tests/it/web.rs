@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
+use crate::bombs::{gzip, zstd_bomb};
 use crate::site::{Site, answer, ok, send};
 use crate::world::World;
 
@@ -150,6 +151,8 @@ fn no_server_makes_us_take_much_memory() {
             "/br" => {
                 send(stream, &encoded("br", include_bytes!("../../../haft-web/tests/it/bomb.br")));
             }
+            "/gzip" => send(stream, &encoded("gzip", &gzip(&vec![0; 200 << 20]))),
+            "/zstd" => send(stream, &encoded("zstd", &zstd_bomb(8_192))),
             "/boxes" => send(stream, &full_of("<div>")),
             "/paragraphs" => send(stream, &full_of("<p>x")),
             "/rows" => send(stream, &full_of("<table><tr><td colspan=9 rowspan=9>x")),
@@ -165,7 +168,17 @@ fn no_server_makes_us_take_much_memory() {
     let world = World::new();
     world.user_config(&format!("[web]\nprivate_hosts = [\"{}\"]\n", local(&site)));
     let idle = peak(&world, &site, "/small");
-    for path in ["/br", "/boxes", "/paragraphs", "/rows", "/formatting", "/text", "/endless"] {
+    for path in [
+        "/br",
+        "/gzip",
+        "/zstd",
+        "/boxes",
+        "/paragraphs",
+        "/rows",
+        "/formatting",
+        "/text",
+        "/endless",
+    ] {
         let more = peak(&world, &site, path).saturating_sub(idle);
         assert!(more <= MOST_MEMORY, "{path}: {} MiB more than a small page", more >> 20);
     }
