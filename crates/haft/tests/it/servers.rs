@@ -263,9 +263,11 @@ fn the_official_servers_work() {
     let root = root.to_str().unwrap();
     let node = crate::hosts::node_folder().join("node");
     let node = node.to_str().unwrap();
+    // Named, because a checkout below /tmp is not seen by what has a /tmp of its own.
+    let modules = everything.split("/@modelcontextprotocol/").next().unwrap();
     world.user_config(&format!(
-        "[mcp.every]\ncommand = [\"{node}\", \"{everything}\"]\n\
-         [mcp.files]\ncommand = [\"{node}\", \"{files}\", \"{root}\"]\n"
+        "[mcp.every]\ncommand = [\"{node}\", \"{everything}\"]\nwritable = [\"{modules}\"]\n\
+         [mcp.files]\ncommand = [\"{node}\", \"{files}\", \"{root}\"]\nwritable = [\"{modules}\"]\n"
     ));
     let listed = world.haft(&["tools", "--json"]).run().done().json();
     for server in listed["servers"].as_array().unwrap() {
