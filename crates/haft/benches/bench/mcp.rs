@@ -72,7 +72,11 @@ fn folder() -> tempfile::TempDir {
 
 fn haft(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
-    command.arg("mcp").current_dir(dir).env("XDG_STATE_HOME", dir).env("XDG_CONFIG_HOME", dir);
+    command
+        .args(["mcp", "--asks", "allow"])
+        .current_dir(dir)
+        .env("XDG_STATE_HOME", dir)
+        .env("XDG_CONFIG_HOME", dir);
     command
 }
 
