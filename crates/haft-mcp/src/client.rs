@@ -7,7 +7,6 @@
 mod answer;
 mod call;
 mod connection;
-mod dial;
 mod elicit;
 mod greet;
 mod handler;

@@ -1,5 +1,6 @@
 //! One request and its answer, within bounds. Later users of HTTP share it.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +91,12 @@ struct Driver(JoinHandle<()>);
 impl Drop for Driver {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
     }
 }
 

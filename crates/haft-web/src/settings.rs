@@ -59,7 +59,9 @@ impl Proxy {
             let below = || host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
             entry == "*" || (!name.is_empty() && (host == name || below()))
         };
-        if self.except.iter().any(excepted) {
+        // A proxy's own machine is not ours.
+        let is_here = target.address().map_or(host == "localhost", |it| it.is_loopback());
+        if is_here || self.except.iter().any(excepted) {
             return None;
         }
         let proxy = if target.is_secure() { &self.https } else { &self.http };

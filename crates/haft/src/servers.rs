@@ -122,6 +122,7 @@ impl Haft {
                 environment: &self.environment,
                 root: &self.root,
                 policy: self.policy()?,
+                client: Arc::new(self.web_client()),
             };
             for one in &named {
                 match around.settings(one) {
@@ -196,6 +197,8 @@ struct Around<'a> {
     environment: &'a Environment,
     root: &'a Path,
     policy: Policy,
+    /// Sends requests to those that are not on pipes.
+    client: Arc<haft_web::Client>,
 }
 
 impl Around<'_> {
@@ -208,7 +211,7 @@ impl Around<'_> {
             (Some(url), None) => Reach::Http {
                 url: self.expanded(url)?,
                 headers: self.all_expanded(&table.headers)?,
-                certificates: self.environment.folder("SSL_CERT_FILE"),
+                client: Arc::clone(&self.client),
             },
             (None, Some((program, args))) => {
                 Reach::Command(Box::new(self.command(one, program, args)?))

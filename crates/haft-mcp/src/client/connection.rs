@@ -104,8 +104,8 @@ impl Connection {
                 let pipes = pipes.map_err(Trouble::NotStarted)?;
                 handler.serve_with_lifecycle(pipes, mode).await
             }
-            Reach::Http { url, headers, certificates } => {
-                let transport = http::transport(url, headers, certificates.clone());
+            Reach::Http { url, headers, client } => {
+                let transport = http::transport(url, headers, Arc::clone(client));
                 let transport = transport.map_err(Trouble::NotStarted)?;
                 handler.serve_with_lifecycle(transport, mode).await
             }

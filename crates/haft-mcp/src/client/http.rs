@@ -2,15 +2,12 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::stream::{BoxStream, StreamExt};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use haft_web::{Request, Response, Target};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
@@ -18,8 +15,6 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
-
-use super::dial::{self, Trust};
 
 /// The longest answer, whole or one event of a stream.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -29,8 +24,8 @@ const ERROR: usize = 64 * 1024;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-const SESSION: &str = "mcp-session-id";
-const LAST_EVENT: &str = "last-event-id";
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// How messages get to a server and back.
 pub(super) type Http = StreamableHttpClientTransport<Client>;
@@ -42,12 +37,9 @@ pub(super) type Http = StreamableHttpClientTransport<Client>;
 pub(super) fn transport(
     url: &str,
     headers: &[(String, String)],
-    certificates: Option<PathBuf>,
+    client: Arc<haft_web::Client>,
 ) -> Result<Http, String> {
-    let uri: Uri = url.parse().map_err(|_| format!("`{url}` is not an address"))?;
-    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
-        return Err(format!("`{url}` is not an address: write http://… or https://…"));
-    }
+    Target::parse(url).map_err(|error| format!("`{url}` is not an address: {error}"))?;
     let mut own = HashMap::new();
     for (name, value) in headers {
         let wrong = || format!("the header `{name}` cannot be sent");
@@ -59,15 +51,12 @@ pub(super) fn transport(
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(own);
     // A call that may have reached the server is never made twice.
     config.reinit_on_expired_session = false;
-    let client = Client { trust: Arc::new(Trust::new(certificates)) };
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok(StreamableHttpClientTransport::with_client(Client(client), config))
 }
 
 /// Sends requests.
 #[derive(Clone)]
-pub(super) struct Client {
-    trust: Arc<Trust>,
-}
+pub(super) struct Client(Arc<haft_web::Client>);
 
 type Failed = StreamableHttpError<io::Error>;
 
@@ -79,11 +68,11 @@ impl Client {
         own: Headers,
         accept: &str,
         body: Vec<u8>,
-    ) -> Result<Response<Incoming>, Failed> {
-        let uri: Uri = uri.parse().map_err(|_| client(io::ErrorKind::InvalidInput.into()))?;
-        let host = uri.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
-        let path = uri.path_and_query().map_or("/", |it| it.as_str()).to_owned();
-        let mut request = Request::builder().method(method).uri(path).header(HOST, host);
+    ) -> Result<Response, Failed> {
+        let target = Target::parse(uri).map_err(failed)?;
+        // A stream that is compressed comes late.
+        let mut request = Request::get(target).header(ACCEPT_ENCODING, "identity");
+        request.method = method;
         if !accept.is_empty() {
             request = request.header(ACCEPT, accept);
         }
@@ -91,20 +80,19 @@ impl Client {
             request = request.header(CONTENT_TYPE, JSON);
         }
         if let Some(token) = own.token {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
-        }
-        for (name, value) in own.custom {
-            request = request.header(name, value);
+            request = request.header(AUTHORIZATION, &format!("Bearer {token}"));
         }
         for (name, value) in [(SESSION, own.session), (LAST_EVENT, own.last_event)] {
             if let Some(value) = value {
-                request = request.header(name, value.as_ref());
+                request = request.header(name, &value);
             }
         }
-        let request = request.body(Full::new(Bytes::from(body)));
-        let request = request.map_err(|error| client(io::Error::other(error)))?;
-        let response = dial::exchange(&uri, request, &self.trust).await.map_err(client)?;
-        if response.status() == StatusCode::UNAUTHORIZED {
+        request.headers.extend(own.custom);
+        request.body = body.into();
+        // The config names the server: it may well be on this machine.
+        let reach = haft_web::Reach::Configured;
+        let response = self.0.send(&request, reach).await.map_err(failed)?;
+        if response.status == StatusCode::UNAUTHORIZED {
             let words = "it wants to know who you are (HTTP 401); give a token under `headers`";
             return Err(unexpected(words.to_owned()));
         }
@@ -137,24 +125,23 @@ impl StreamableHttpClient for Client {
         let own = Headers { token, session, custom, last_event: None };
         let accept = format!("{EVENTS}, {JSON}");
         let response = self.send(Method::POST, &uri, own, &accept, body).await?;
-        let status = response.status();
-        match status {
+        match response.status {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
                 return Ok(StreamableHttpPostResponse::Accepted);
             }
             StatusCode::NOT_FOUND if has_session => return Err(Failed::SessionExpired),
             status if !status.is_success() => {
-                let body = whole(response, ERROR).await.unwrap_or_default();
+                let body = response.bytes(ERROR).await.unwrap_or_default();
                 return refused(&message, has_session, status, &body);
             }
             _ => {}
         }
-        let session = header(&response, SESSION);
-        let kind = header(&response, CONTENT_TYPE.as_str()).unwrap_or_default();
+        let session = response.header(&SESSION).map(str::to_owned);
+        let kind = kind(&response);
         if kind.starts_with(EVENTS) {
             return Ok(StreamableHttpPostResponse::Sse(events(response), session));
         }
-        let body = whole(response, LONGEST).await.map_err(client)?;
+        let body = response.bytes(LONGEST).await.map_err(failed)?;
         match serde_json::from_slice(&body) {
             Ok(answer) if kind.starts_with(JSON) => {
                 Ok(StreamableHttpPostResponse::Json(answer, session))
@@ -190,8 +177,8 @@ impl StreamableHttpClient for Client {
         let last_event = last_event.map(Into::into);
         let own = Headers { token, session, custom, last_event };
         let response = self.send(Method::GET, &uri, own, EVENTS, Vec::new()).await?;
-        let kind = header(&response, CONTENT_TYPE.as_str()).unwrap_or_default();
-        match response.status() {
+        let kind = kind(&response);
+        match response.status {
             StatusCode::METHOD_NOT_ALLOWED => Err(Failed::ServerDoesNotSupportSse),
             status if !status.is_success() => Err(unexpected(format!("HTTP {status}"))),
             _ if !kind.starts_with(EVENTS) => Err(Failed::UnexpectedContentType(Some(kind))),
@@ -227,23 +214,20 @@ fn refused(
     }))
 }
 
-fn header(response: &Response<Incoming>, name: &str) -> Option<String> {
-    response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
-}
-
-async fn whole(response: Response<Incoming>, most: usize) -> io::Result<Bytes> {
-    let body = Limited::new(response.into_body(), most).collect().await;
-    body.map(|body| body.to_bytes()).map_err(io::Error::other)
+/// What the server says its answer is.
+fn kind(response: &Response) -> String {
+    response.header(&CONTENT_TYPE).unwrap_or_default().to_owned()
 }
 
 /// The events of a stream, each of bounded length.
-fn events(response: Response<Incoming>) -> BoxStream<'static, Result<Sse, SseError>> {
+fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut event = EventSize::default();
-    let pieces = response.into_body().into_data_stream().map(move |piece| {
-        let piece = piece.map_err(io::Error::other)?;
-        event.grow(&piece)?;
-        Ok::<_, io::Error>(piece)
+    let pieces = stream::try_unfold(response, async |mut response| {
+        let piece = response.chunk().await.map_err(io::Error::other)?;
+        Ok::<_, io::Error>(piece.map(|piece| (piece, response)))
     });
+    let pieces =
+        pieces.and_then(move |piece| std::future::ready(event.grow(&piece).map(|()| piece)));
     SseStream::from_bytes_stream(pieces.boxed()).boxed()
 }
 
@@ -272,8 +256,8 @@ impl EventSize {
     }
 }
 
-fn client(error: io::Error) -> Failed {
-    Failed::Client(error)
+fn failed(error: haft_web::WebError) -> Failed {
+    Failed::Client(io::Error::other(error))
 }
 
 fn unexpected(words: String) -> Failed {

@@ -1,6 +1,6 @@
 //! What the host decides about one server.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::names::fits;
@@ -31,8 +31,8 @@ pub enum Reach {
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,
-        /// A file of certificates that are trusted, in place of those of the machine.
-        certificates: Option<PathBuf>,
+        /// Who sends them.
+        client: Arc<haft_web::Client>,
     },
 }
 

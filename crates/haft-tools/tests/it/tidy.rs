@@ -113,7 +113,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("haft-agent", &["haft-runtime", "haft-web", "haft-workspace"]),
         ("haft-exec", &[]),
         ("haft-custom", &["haft-exec", "haft-runtime", "haft-tools", "haft-workspace"]),
-        ("haft-mcp", &["haft-exec", "haft-runtime"]),
+        ("haft-mcp", &["haft-exec", "haft-runtime", "haft-web"]),
         ("haft-runtime", &[]),
         ("haft-store", &["haft-runtime"]),
         ("haft-scripted", &[]),

@@ -499,7 +499,8 @@ fn servers_over_http_are_reached_with_their_headers() {
     let report = world.report();
     assert_eq!(report["state"], "broken");
     assert!(report["why"].as_str().unwrap().contains("HTTP 401"), "{report}");
-    world.user_config("[mcp.web]\nurl = \"http://127.0.0.1:1/mcp\"\n");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    world.user_config(&format!("[mcp.web]\nurl = \"http://{nobody}/mcp\"\n"));
     let report = world.report();
     assert!(report["why"].as_str().unwrap().contains("refused"), "{report}");
 }
