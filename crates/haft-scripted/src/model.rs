@@ -36,7 +36,7 @@ pub struct Request {
     pub body: Value,
     /// When all of it had come.
     pub received: Instant,
-    /// When all of the answer had been sent, if it has.
+    /// When the answer began to be sent, if it was.
     pub answered: Option<Instant>,
 }
 
@@ -172,12 +172,12 @@ impl Shared {
         stream.set_nodelay(true)?;
         let Some(request) = Incoming::read(&stream)? else { return Ok(()) };
         let (number, answer, fault) = self.answer(request, Instant::now());
-        answer.write(&mut stream, &fault)?;
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(request) = number.and_then(|number| requests.get_mut(number)) {
-            request.answered = Some(Instant::now());
+        if let Some(number) = number {
+            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            // Before it is sent: an agent may be quicker than this thread.
+            requests.get_mut(number).into_iter().for_each(|it| it.answered = Some(Instant::now()));
         }
-        drop(requests);
+        answer.write(&mut stream, &fault)?;
         stream.shutdown(Shutdown::Both)
     }
 
