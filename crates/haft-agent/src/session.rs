@@ -32,6 +32,14 @@ pub struct Agent {
     pub steps: u32,
 }
 
+impl Agent {
+    /// The tools in the form of the model's provider.
+    fn definitions(&self) -> Vec<Value> {
+        let form = self.provider.form();
+        self.toolset.advertised().map(|tool| lower(&tool.definition(), form, false)).collect()
+    }
+}
+
 /// What has to be known about a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
@@ -124,9 +132,7 @@ impl Session {
     /// If the log cannot be read.
     pub async fn open(agent: Agent, id: SessionId) -> Result<Self, AgentError> {
         let conversation = log::load(agent.toolset.runtime(), &id).await?;
-        let form = agent.provider.form();
-        let advertised = agent.toolset.advertised();
-        let tools = advertised.map(|tool| lower(&tool.definition(), form, false)).collect();
+        let tools = agent.definitions();
         let window = Window::new(agent.model.context, agent.model.max_tokens);
         Ok(Self { agent, id, conversation, tools, window, steering: Steering::default() })
     }
@@ -184,6 +190,7 @@ impl Session {
     /// One turn after the other.
     async fn work(&mut self, cancel: &CancellationToken) -> Result<Why, AgentError> {
         for _ in 0..self.agent.steps {
+            self.renew_tools().await;
             self.make_room(cancel).await?;
             let Some(replied) = self.reply(cancel).await? else { return Ok(Why::Cancelled) };
             let has_called = self.make_calls(&replied.message, cancel).await;
@@ -196,6 +203,14 @@ impl Session {
             }
         }
         Ok(Why::Steps)
+    }
+
+    /// Offers the tools as they are by now: some may have come, gone or been found.
+    async fn renew_tools(&mut self) {
+        if let Some(toolset) = self.agent.toolset.renewed().await {
+            self.agent.toolset = toolset;
+            self.tools = self.agent.definitions();
+        }
     }
 
     /// Lets the model reply, and writes the reply down; none if it was cancelled.

@@ -73,6 +73,7 @@ async fn agent(haft: &Haft, runtime: &Runtime, args: &RunArgs) -> anyhow::Result
     let (provider, model, settings) = provider(haft, args)?;
     let mut audience = haft.audience();
     (audience.client, audience.model) = (Client::Agent, Some(model));
+    haft.offer_early(runtime).await;
     let toolset = runtime.toolset(&audience).await;
     let system = system(haft, &toolset)?;
     Ok(Agent { provider, model: settings, system, toolset, steps: args.steps })

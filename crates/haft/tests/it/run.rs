@@ -106,6 +106,25 @@ fn a_recorded_session_is_replayed_without_a_model() {
 }
 
 #[test]
+fn tools_of_servers_are_offered_and_those_that_were_found_from_then_on() {
+    let search = Turn::call("tool_search", json!({ "query": "srv_echo", "limit": 1 }));
+    let echo = Turn::call("srv_echo", json!({ "text": "hello" }));
+    let model = Model::start(vec![search, echo, Turn::say("Done.")]).unwrap();
+    let world = world(&model, "anthropic");
+    let server = world.put("server.py", include_str!("servers/server.py"));
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    world.user_config(&format!(
+        "{config}[limits]\ntool_bytes = 0\n[mcp.srv]\ncommand = [\"python3\", \"{server}\", \"fine\"]\n"
+    ));
+    world.haft(&["run", "go", "--allow-all"]).env("TEST_KEY", "k").run().done();
+    let offered = |number: usize, name: &str| {
+        model.requests()[number].tools().iter().any(|tool| tool == name)
+    };
+    assert!(offered(0, "tool_search") && !offered(0, "srv_echo") && offered(1, "srv_echo"));
+    assert_eq!(model.results()[1].text, "hello");
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let world = World::new();
     let says = |args: &[&str]| world.haft(args).run().coded(2).stderr;
