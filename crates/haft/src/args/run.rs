@@ -6,7 +6,7 @@ use clap::Args;
 
 /// What stands below the help.
 pub(super) const RUN_HELP: &str =
-    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 130 cancelled.
+    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 4 stopped by a hook, 130 cancelled.
 The model's words go to standard output; at a pipe, everything else goes to standard error.";
 
 /// `haft run …`

@@ -12,8 +12,8 @@ use haft_agent::{
     Agent, AgentError, Ended, Instructions, ModelSettings, Session, Surroundings, Why,
 };
 use haft_runtime::{
-    CancellationToken, Client, Delivery, EventKind, Events, Model, Runtime, SessionId, Store,
-    Toolset, plain_lines,
+    CancellationToken, Client, Delivery, EventKind, Events, Model, Runtime, Said, SessionId, Store,
+    ToolError, Toolset, plain, plain_lines,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -28,6 +28,9 @@ use crate::terminal::Terminal;
 use claim::Claim;
 use show::Show;
 
+/// What stands before the words of a hook, so that nobody takes them for the user's.
+const FROM_HOOK: &str = "[from a hook at the beginning of this session]";
+
 /// Sessions that are looked at for the last one with a conversation; calls have sessions too.
 const LOOKED_AT: usize = 200;
 
@@ -41,9 +44,33 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: RunArgs) -> any
     let events = runtime.events(Some(id.clone()));
     let agent = agent(haft, &runtime, &args).await?;
     haft.open_session(&runtime, id.clone()).await?;
-    let session = Session::open(agent, id.clone()).await?;
-    let outcome = drive(haft, printer, session, prompt, events).await?;
+    let said = haft.begin(&runtime, &id).await;
+    let outcome = match said {
+        Err(error) => Err(AgentError::Hook(error)),
+        Ok(said) => {
+            let session = Session::open(agent, id.clone()).await?;
+            tell(haft, printer, &session, said)?;
+            let outcome = drive(haft, printer, session, prompt, events).await?;
+            runtime.end_session(&id, "other").await;
+            outcome
+        }
+    };
     report(haft, printer, &id, outcome)
+}
+
+/// Passes on what hooks say when the session begins: to the model, and to whoever looks on.
+fn tell(haft: &Haft, printer: Printer<'_>, session: &Session, said: Said) -> anyhow::Result<()> {
+    for text in said.context {
+        session.steering().say(vec![Content::text(format!("{FROM_HOOK}\n{text}"))]);
+    }
+    for text in said.messages {
+        if haft.common.jsonl {
+            printer.json(&json!({ "type": "hook.message", "text": text }))?;
+        } else {
+            printer.note(plain_lines(&text));
+        }
+    }
+    Ok(())
 }
 
 /// The session to work in: the named one, the last one of the project, or a new one.
@@ -197,6 +224,7 @@ fn report(
     Ok(match outcome {
         Ok(Ended { why: Why::Done, .. }) => 0,
         Ok(Ended { why: Why::Cancelled, .. }) => 130,
+        Ok(Ended { why: Why::Stopped, .. }) | Err(AgentError::Hook(ToolError::Stopped { .. })) => 4,
         Err(AgentError::NothingToDo) => 2,
         Ok(_) | Err(_) => 1,
     })
@@ -212,11 +240,17 @@ fn say(haft: &Haft, printer: Printer<'_>, id: &SessionId, outcome: &Result<Ended
                 Why::Refusal => "the model does not want to answer",
                 Why::Length => "the reply was cut at its longest; haft run --continue goes on",
                 Why::Steps => "stopped after as many replies as --steps allows",
+                Why::Stopped => "stopped by a hook",
                 Why::Cancelled => "cancelled; haft run --continue goes on",
             };
+            let reason = ended.reason.as_deref().map(|it| format!(": {}", plain(it)));
+            let reason = reason.unwrap_or_default();
             let read = ended.usage.input + ended.usage.cache_read + ended.usage.cache_write;
             let cost = ended.cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
-            format!("{how} · {read} tokens read, {} written{cost} · {id}", ended.usage.output)
+            format!(
+                "{how}{reason} · {read} tokens read, {} written{cost} · {id}",
+                ended.usage.output
+            )
         }
     };
     let colour = haft.environment.colour && haft.environment.stderr_is_terminal;

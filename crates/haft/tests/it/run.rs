@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::world::World;
 
 /// A world whose config names the scripted model.
-fn world(model: &Model, kind: &str) -> World {
+pub(crate) fn world(model: &Model, kind: &str) -> World {
     let world = World::new();
     let url = model.url();
     world.user_config(&format!(

@@ -64,6 +64,10 @@ impl<'a> Show<'a> {
             }
             EventKind::CallCompleted { call, tool, output } => self.completed(call, tool, output),
             EventKind::CallError { call, tool, error, .. } => self.failed(call, tool, error),
+            EventKind::Noted { name, data, .. } if name == "hook.message" => {
+                let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
+                self.indented(&bounded(text, OUTPUT_LINES, Keep::First), "");
+            }
             // Whoever is asked needs a line of their own.
             EventKind::AskOpened { .. } => self.end_line(),
             _ => {}
