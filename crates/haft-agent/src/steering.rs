@@ -15,7 +15,8 @@ impl Steering {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(content);
     }
 
-    pub(crate) fn take(&self) -> Option<Vec<Content>> {
+    /// Takes back what was said first and has not been read yet.
+    pub fn take(&self) -> Option<Vec<Content>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }

@@ -1,16 +1,21 @@
 //! The person at the terminal: asked before things happen, never waited for when not there.
 
+mod lines;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 use haft_runtime::permission::{PendingAsk, Reply};
 use haft_runtime::{Answer, BoxFuture, Host, Question, plain};
 use rustix::termios::{QueueSelector, tcflush};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Mutex, oneshot};
 
 use crate::diff::in_colour;
 use crate::environment::Environment;
+use lines::{Awaiting, Lines};
 
 /// How many lines of what a stranger says of its tool are shown.
 const DESCRIBED: usize = 8;
@@ -25,8 +30,16 @@ pub(crate) struct Terminal {
 }
 
 struct Tty {
-    input: BufReader<File>,
+    input: Input,
     output: File,
+}
+
+/// How answers are read.
+enum Input {
+    /// When one is needed, so that what else is typed is left to whoever comes after us.
+    Direct(BufReader<File>),
+    /// By somebody who reads everything that is typed.
+    Shared { lines: Arc<Lines>, answers: Receiver<String> },
 }
 
 impl Terminal {
@@ -35,7 +48,7 @@ impl Terminal {
         let open = || {
             let tty = fs_err::OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
             let output = tty.into_parts().0;
-            let input = BufReader::new(output.try_clone().ok()?);
+            let input = Input::Direct(BufReader::new(output.try_clone().ok()?));
             Some(Arc::new(Mutex::new(Tty { input, output })))
         };
         let tty = environment.stderr_is_terminal.then(open).flatten();
@@ -56,6 +69,14 @@ impl Terminal {
         self.tty.is_some()
     }
 
+    /// Listens to what is typed, from now on; what answers a question is not among it.
+    pub(crate) fn listen(&self) -> Option<UnboundedReceiver<String>> {
+        let mut tty = self.tty.as_ref()?.try_lock().ok()?;
+        let (lines, heard) = Lines::listen().ok()?;
+        tty.input = Input::Shared { lines, answers: channel().1 };
+        Some(heard)
+    }
+
     /// Holds a conversation on a thread of its own, which a cancelled call leaves behind.
     async fn converse<T: Send + 'static>(
         &self,
@@ -64,6 +85,8 @@ impl Terminal {
         let mut tty = Arc::clone(self.tty.as_ref()?).lock_owned().await;
         // The answer before ours may have settled this too: that is known when we come back.
         tokio::task::yield_now().await;
+        // Given up with the question: then the thread ends too, and the next line is no answer.
+        let _awaiting = tty.await_answers();
         let (answer, answered) = oneshot::channel();
         std::thread::spawn(move || {
             let said = talk(&mut tty);
@@ -181,17 +204,36 @@ impl Tty {
         self.output.flush()
     }
 
+    fn await_answers(&mut self) -> Option<Awaiting> {
+        let Input::Shared { lines, answers } = &mut self.input else { return None };
+        let (awaited, awaiting) = lines.answers();
+        *answers = awaited;
+        Some(awaiting)
+    }
+
     /// What was typed before a question was shown is no answer to it.
     fn forget_typed(&mut self) -> std::io::Result<()> {
-        self.input.consume(self.input.buffer().len());
-        Ok(tcflush(&self.output, QueueSelector::IFlush)?)
+        match &mut self.input {
+            Input::Shared { lines, answers } => lines.forget_typed(answers)?,
+            Input::Direct(input) => {
+                input.consume(input.buffer().len());
+                tcflush(&self.output, QueueSelector::IFlush)?;
+            }
+        }
+        Ok(())
     }
 
     /// A line from the user; the end of input counts as an empty one.
     fn ask(&mut self, prompt: &str) -> std::io::Result<String> {
         self.say(prompt)?;
-        let mut line = String::new();
-        self.input.read_line(&mut line)?;
+        let line = match &mut self.input {
+            Input::Direct(input) => {
+                let mut line = String::new();
+                input.read_line(&mut line)?;
+                line
+            }
+            Input::Shared { answers, .. } => answers.recv().map_err(std::io::Error::other)?,
+        };
         Ok(line.trim().to_owned())
     }
 }

@@ -7,7 +7,11 @@ use clap::Args;
 /// What stands below the help.
 pub(super) const RUN_HELP: &str =
     "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 4 stopped by a hook, 130 cancelled.
-The model's words go to standard output; at a pipe, everything else goes to standard error.";
+The model's words go to standard output; at a pipe, everything else goes to standard error.
+While it works, a line typed at the terminal is a message that the model reads before its next reply. Ctrl-C
+cancels, and a second one ends at once. With --jsonl and a pipe as standard input, a program does the same with
+lines of JSON: {\"type\":\"user\",\"text\":\"…\"} and {\"type\":\"cancel\"}. A line that is neither is answered with
+{\"type\":\"input.error\",\"line\":N,\"message\":\"…\"}; what came too late to be read is `unread` in the result.";
 
 /// `haft run …`
 #[derive(Debug, Clone, Default, Args)]

@@ -34,6 +34,7 @@ mod servers;
 mod setup;
 #[path = "../../../haft-web/tests/it/site.rs"]
 mod site;
+mod steering;
 mod surface;
 mod surfaces;
 mod trust;

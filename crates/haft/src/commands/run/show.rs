@@ -74,6 +74,11 @@ impl<'a> Show<'a> {
         }
     }
 
+    /// Says something of our own.
+    pub(crate) fn aside(&mut self, text: &str) {
+        self.beside(&self.printer.dim(text));
+    }
+
     fn delta(&mut self, message: &MessageId, kind: DeltaKind, text: &str) {
         match kind {
             DeltaKind::Text if self.terminal => {
