@@ -26,6 +26,7 @@ mod policy;
 mod policy_tools;
 mod processes;
 mod questions;
+mod replay;
 mod robustness;
 mod run;
 mod search;
