@@ -20,6 +20,7 @@ mod hooks;
 mod hostile;
 mod hosts;
 mod journal;
+mod killed;
 mod mcp;
 mod mounts;
 mod policy;

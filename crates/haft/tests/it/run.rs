@@ -1,10 +1,10 @@
 //! `haft run` and `haft demo`: a model works, recorded or over the wire.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use haft_scripted::{Fault, Model, Turn};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::world::World;
 
@@ -173,64 +173,6 @@ fn two_processes_do_not_work_in_one_session() {
     assert!(second.stderr.contains("another haft works"), "{}", second.stderr);
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-/// How many processes are killed; `HAFT_KILLED` makes them more.
-fn kills() -> usize {
-    #[expect(clippy::disallowed_methods, reason = "a test is told by its environment")]
-    let told = std::env::var("HAFT_KILLED").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or(12)
-}
-
-#[test]
-fn a_killed_session_goes_on_and_no_effect_is_doubled() {
-    let (mut killed, mut chance) = (0, 0x2545_f491_4f6c_dd1d_u64);
-    while killed < kills() {
-        let call = |n: usize| {
-            let command = format!("echo {n} >> log.txt");
-            Turn::call("bash", json!({ "command": command, "description": "Count" }))
-        };
-        let mut script: Vec<Turn> = (0..6).map(call).collect();
-        script.push(Turn::say("Counted."));
-        let model = Model::start(script).unwrap();
-        let world = world(&model, "anthropic");
-        loop {
-            chance ^= chance << 13;
-            chance ^= chance >> 7;
-            chance ^= chance << 17;
-            let has_begun = !model.requests().is_empty();
-            let what = if has_begun { "--continue" } else { "go" };
-            let run = ["run", what, "--session", "s1", "--jsonl", "--allow-all"];
-            let mut run = world.haft(&run).env("TEST_KEY", "k");
-            let mut child =
-                run.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-            // A process is killed after so many bytes of what it tells, which is somewhere in its work.
-            let mut told = vec![0; usize::try_from(chance % 12_000).unwrap()];
-            let whole = child.stdout.as_mut().unwrap().read_exact(&mut told).is_ok();
-            if !whole {
-                // Done, or nothing was left to do because the one before was killed after its last word.
-                let code = child.wait().unwrap().code();
-                assert!(matches!(code, Some(0 | 2)), "{code:?} {}", String::from_utf8_lossy(&told));
-                break;
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            killed += 1;
-        }
-        let log = fs_err::read_to_string(world.path("work/log.txt")).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().collect();
-        let mut once = lines.clone();
-        once.dedup();
-        assert_eq!(lines, once, "an effect was doubled");
-        let calls = world.calls("s1");
-        let ended =
-            |call: &Value| ["completed", "error"].contains(&call["state"].as_str().unwrap());
-        assert!(calls.iter().all(ended), "{calls:#?}");
-        // What is in the log is what completed, and perhaps one more for each that was interrupted.
-        let completed = calls.iter().filter(|call| call["state"] == "completed").count();
-        assert!(lines.len() >= completed && lines.len() <= calls.len(), "{lines:?} {calls:#?}");
-        assert_eq!(model.results().len(), 6, "every call was answered");
-    }
 }
 
 #[test]
