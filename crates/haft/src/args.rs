@@ -12,7 +12,7 @@ use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
 
 use run::RUN_HELP;
-pub(crate) use run::RunArgs;
+pub(crate) use run::{RunArgs, RunAsks};
 pub(crate) use sessions::{ReplayArgs, SessionsCommand};
 
 use crate::setup::{HostName, Scope};

@@ -1,6 +1,7 @@
 //! The person at the terminal: asked before things happen, never waited for when not there.
 
 mod lines;
+mod program;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -16,6 +17,7 @@ use tokio::sync::{Mutex, oneshot};
 use crate::diff::in_colour;
 use crate::environment::Environment;
 use lines::{Awaiting, Lines};
+pub(crate) use program::Program;
 
 /// How many lines of what a stranger says of its tool are shown.
 const DESCRIBED: usize = 8;
@@ -27,6 +29,8 @@ pub(crate) struct Terminal {
     tty: Option<Arc<Mutex<Tty>>>,
     /// Whether diffs are shown in colour.
     colour: bool,
+    /// Who answers instead of whoever sits there.
+    program: Option<Program>,
 }
 
 struct Tty {
@@ -52,7 +56,17 @@ impl Terminal {
             Some(Arc::new(Mutex::new(Tty { input, output })))
         };
         let tty = environment.stderr_is_terminal.then(open).flatten();
-        Self { tty, colour: environment.colour }
+        Self { tty, colour: environment.colour, program: None }
+    }
+
+    /// Leaves the answers to a program.
+    pub(crate) fn answered_by(self, program: Program) -> Self {
+        Self { program: Some(program), tty: None, ..self }
+    }
+
+    /// The program that answers, if one does.
+    pub(crate) fn program(&self) -> Option<&Program> {
+        self.program.as_ref()
     }
 
     /// Asks whether to go on; none if nobody is there.
@@ -66,7 +80,7 @@ impl Terminal {
 
     /// Whether anybody can be asked.
     pub(crate) fn is_there(&self) -> bool {
-        self.tty.is_some()
+        self.tty.is_some() || self.program.is_some()
     }
 
     /// Listens to what is typed, from now on; what answers a question is not among it.
@@ -100,6 +114,9 @@ impl Terminal {
 
 impl Host for Terminal {
     fn approve<'a>(&'a self, ask: &'a PendingAsk) -> BoxFuture<'a, Reply> {
+        if let Some(program) = &self.program {
+            return Box::pin(program.approve());
+        }
         let (ask, colour) = (ask.clone(), self.colour);
         Box::pin(async move {
             self.converse(move |tty| approve(tty, &ask, colour)).await.unwrap_or(Reply::Unattended)

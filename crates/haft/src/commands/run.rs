@@ -25,7 +25,6 @@ use crate::args::RunArgs;
 use crate::open::Haft;
 use crate::print::Printer;
 use crate::small_file;
-use crate::terminal::Terminal;
 use claim::Claim;
 use drive::{Driven, drive};
 
@@ -43,7 +42,7 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: RunArgs) -> any
     let id = session_id(haft, &args)?;
     let _claim = Claim::on(&id, haft.environment.state_dir.as_deref())?;
     haft.recover(printer)?;
-    let terminal = Terminal::find(&haft.environment);
+    let terminal = steer::whom_to_ask(haft, &args)?;
     let runtime = haft.runtime(terminal.clone())?;
     // Listening before anything is said: the conversation's first words are events too.
     let events = runtime.events(Some(id.clone()));
@@ -56,7 +55,7 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: RunArgs) -> any
     let session = Session::open(agent, id.clone()).await?;
     tell(haft, printer, &session, said)?;
     let takes_stdin = args.prompt.as_deref() == Some("-");
-    let words = steer::words(haft, &terminal, takes_stdin);
+    let words = steer::words(haft, &terminal, &runtime, takes_stdin);
     match drive(haft, printer, session, prompt, events, words).await? {
         (Driven::Abandoned, _) => Ok(CANCELLED),
         (Driven::Ended(outcome), unread) => {

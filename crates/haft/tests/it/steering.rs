@@ -97,8 +97,8 @@ struct Driven {
 }
 
 impl Driven {
-    fn start(world: &World) -> Self {
-        let mut run = world.haft(&["run", "go", "--jsonl"]);
+    fn start(world: &World, more: &[&str]) -> Self {
+        let mut run = world.haft(&[&["run", "go", "--jsonl"], more].concat());
         run.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = run.command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -127,7 +127,7 @@ impl Driven {
 fn a_program_speaks_in_lines_of_json_and_is_told_which_are_none() {
     let model = Model::start(vec![wait(), Turn::say("Seen.")]).unwrap();
     let world = world(&model);
-    let mut run = Driven::start(&world);
+    let mut run = Driven::start(&world, &[]);
     run.hears("call.running");
     let mut run = run.sends("what?").sends(r#"{"type":"user","text":"mind the gap"}"#);
     let error = run.hears("input.error");
@@ -146,11 +146,49 @@ fn a_program_speaks_in_lines_of_json_and_is_told_which_are_none() {
 fn a_program_cancels() {
     let model = Model::start(vec![wait(), Turn::say("Seen.")]).unwrap();
     let world = world(&model);
-    let mut run = Driven::start(&world);
+    let mut run = Driven::start(&world, &[]);
     run.hears("call.running");
     let mut run = run.sends("{\"type\":\"cancel\"}\n{\"type\":\"user\",\"text\":\"too late\"}");
     assert_eq!(run.hears("call.error")["error"]["kind"], "cancelled");
     let result = run.hears("result");
     assert_eq!((&result["why"], &result["unread"]), (&json!("cancelled"), &json!(["too late"])));
     assert_eq!(run.code(), Some(130));
+}
+
+#[test]
+fn a_program_answers_what_is_asked_and_none_of_it_waits_for_one_that_has_gone() {
+    let write = |name: &str| json!({ "file_path": name, "content": "x" });
+    let script = vec![
+        Turn::call("write", write("yes.txt")),
+        Turn::call("write", write("no.txt")),
+        Turn::call("write", write("gone.txt")),
+        Turn::say("So be it."),
+    ];
+    let model = Model::start(script).unwrap();
+    let world = world(&model);
+    let mut run = Driven::start(&world, &["--asks", "program"]);
+    let answer = |ask: &Value, reply: &str| {
+        let mut line = json!({ "type": "answer", "ask": ask["ask"]["id"], "reply": reply });
+        if reply == "reject" {
+            line["feedback"] = json!("not there");
+        }
+        line.to_string()
+    };
+    let first = run.hears("ask.opened");
+    let mut run = run.sends(&answer(&first, "once"));
+    let second = run.hears("ask.opened");
+    let mut run = run.sends(&answer(&first, "once")).sends(&answer(&second, "reject"));
+    assert!(run.hears("input.error")["message"].as_str().unwrap().contains("no ask"));
+    run.hears("ask.opened");
+    drop(run.child.stdin.take());
+    assert_eq!(run.hears("result")["why"], "done");
+    assert_eq!(run.code(), Some(0));
+    let results = model.results();
+    assert!(results[1].text.contains("not there") && results[2].text.contains("nobody is there"));
+    assert_eq!(
+        ["yes.txt", "no.txt", "gone.txt"].map(|name| world.path(&format!("work/{name}")).exists()),
+        [true, false, false]
+    );
+    let ran = world.haft(&["run", "go", "--asks", "program"]).run().coded(2);
+    assert!(ran.stderr.contains("--jsonl"), "{}", ran.stderr);
 }

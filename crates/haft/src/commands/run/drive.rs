@@ -5,10 +5,9 @@ use haft_agent::{AgentError, Ended, Session, Steering};
 use haft_runtime::{CancellationToken, Delivery, Events};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::show::Show;
-use super::steer::Word;
+use super::steer::{Word, Words};
 use crate::open::Haft;
 use crate::print::Printer;
 
@@ -27,7 +26,7 @@ pub(super) async fn drive(
     mut session: Session,
     prompt: Option<String>,
     mut events: Events,
-    mut words: UnboundedReceiver<Word>,
+    mut words: Words,
 ) -> anyhow::Result<(Driven, Vec<String>)> {
     let cancel = CancellationToken::new();
     let steering = session.steering();
@@ -45,12 +44,13 @@ pub(super) async fn drive(
             biased;
             Some(delivery) = events.next() => screen.heed(delivery)?,
             outcome = &mut work => break Driven::Ended(outcome),
-            Some(word) = words.recv() => match word {
+            Some(word) = words.next() => match word {
                 Word::Say(text) => {
                     steering.say(vec![Content::text(text)]);
                     screen.heard();
                 }
                 Word::Cancel => cancel.cancel(),
+                Word::Answer { .. } => {}
                 Word::Bad { line, message } => screen.bad(line, &message)?,
             },
             () = signals.next() => {
@@ -69,15 +69,15 @@ pub(super) async fn drive(
 }
 
 /// What was said too late.
-fn unread(steering: &Steering, words: &mut UnboundedReceiver<Word>) -> Vec<String> {
+fn unread(steering: &Steering, words: &mut Words) -> Vec<String> {
     let said = std::iter::from_fn(|| steering.take()).flatten().filter_map(|part| match part {
         Content::Text { text } => Some(text),
         Content::Image { .. } => None,
     });
     let mut texts: Vec<String> = said.collect();
-    texts.extend(std::iter::from_fn(|| words.try_recv().ok()).filter_map(|word| match word {
+    texts.extend(std::iter::from_fn(|| words.try_next()).filter_map(|word| match word {
         Word::Say(text) => Some(text),
-        Word::Cancel | Word::Bad { .. } => None,
+        _ => None,
     }));
     texts
 }
