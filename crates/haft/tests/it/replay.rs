@@ -154,3 +154,22 @@ fn what_cannot_be_made_again_is_named() {
         assert!(ran.stderr.contains(says), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn standing_answers_hold_for_the_users_own_sessions_and_not_for_a_file() {
+    let world = World::new();
+    let args = json!({ "command": "sed -i s/a/b/ a.txt && cat a.txt", "description": "Change" });
+    world.put("work/a.txt", "a\n");
+    let (first, call) = (args.to_string(), ["call", "bash"]);
+    let seat = world.sit(&[&call[..], &[&first], &["--session", "s1"]].concat());
+    assert_eq!(seat.sees("a always").types("a").ends().stdout.lines().next(), Some("b"));
+    let replay = |what: &str| {
+        let ran = world.haft(&["sessions", "replay", what, "--at", "../start", "--json"]).run();
+        let ran = ran.done().json();
+        (ran["same"].clone(), ran["not_replayed"].as_array().unwrap().len())
+    };
+    world.put("start/a.txt", "a\n");
+    assert_eq!(replay("s1"), (json!(1), 0));
+    world.haft(&["sessions", "export", "s1", "--output", "../s1.jsonl"]).run().done();
+    assert_eq!(replay("../s1.jsonl"), (json!(0), 1));
+}

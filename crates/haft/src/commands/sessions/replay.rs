@@ -56,7 +56,7 @@ struct Outcome {
 pub(super) async fn run(haft: &Haft, printer: Printer<'_>, args: ReplayArgs) -> anyhow::Result<u8> {
     let (recorded, source) = find(haft, &args.what)?;
     let place = Place::make(haft, &args, &recorded, source)?;
-    let again = place.open(haft, &recorded)?;
+    let again = place.open(haft, &recorded, source)?;
     let original = Path::new(&recorded.session.project);
     let plain = Plain::new(&[
         (original, "<workspace>"),
@@ -151,11 +151,21 @@ impl Place {
     }
 
     /// The copy as haft finds it: with the rules, the trust and the standing answers of the original,
-    /// without its hooks, its servers and any network.
-    fn open(&self, haft: &Haft, recorded: &Recorded) -> anyhow::Result<Haft> {
-        let project = self.workspace.to_string_lossy().into_owned();
+    /// without its hooks, its servers and any network. A file can name any project and agent, and
+    /// gets the trust and the agent of this one, and no standing answer.
+    fn open(&self, haft: &Haft, recorded: &Recorded, source: Source) -> anyhow::Result<Haft> {
+        let copy = self.workspace.to_string_lossy().into_owned();
         let store = LazyStore::new(self.state(), Options::default());
-        take_along(haft.store.as_ref(), &recorded.session.project, &store, &project)?;
+        let (project, agent) = match source {
+            Source::Store => (&recorded.session.project, &recorded.session.agent),
+            Source::File => (&haft.project, &haft.common.agent),
+        };
+        take_documents(haft.store.as_ref(), project, &store, &copy)?;
+        if source == Source::Store {
+            for grant in haft.store.grants(Some(project))? {
+                store.add_grant(&Grant { project: copy.clone(), ..grant })?;
+            }
+        }
         drop(store);
         let environment = Environment {
             current_dir: self.workspace.clone(),
@@ -166,7 +176,7 @@ impl Place {
         let common = Common {
             dir: Some(self.workspace.clone()),
             session: Some(recorded.session.id.clone()),
-            agent: recorded.session.agent.clone(),
+            agent: agent.clone(),
             policy: policy.map(|path| haft.environment.current_dir.join(path)),
             ..haft.common.clone()
         };
@@ -185,16 +195,18 @@ impl Place {
     }
 }
 
-/// What the user has decided about a project holds for its copy.
-fn take_along(from: &dyn Store, project: &str, to: &dyn Store, copy: &str) -> anyhow::Result<()> {
+/// What is known of a project, such as which content is trusted, is known of its copy.
+fn take_documents(
+    from: &dyn Store,
+    project: &str,
+    to: &dyn Store,
+    copy: &str,
+) -> anyhow::Result<()> {
     let (old, new) = (Scope::Project(project.to_owned()), Scope::Project(copy.to_owned()));
     for name in from.document_names(&old, "", DOCUMENTS)? {
         if let Some(document) = from.document(&old, &name)? {
             to.update_document(&new, &name, &mut |_| Ok(document.clone()))?;
         }
-    }
-    for grant in from.grants(Some(project))? {
-        to.add_grant(&Grant { project: copy.to_owned(), ..grant })?;
     }
     Ok(())
 }
