@@ -17,7 +17,7 @@ use crate::print::Printer;
 const DIFF_LINES: usize = 40;
 /// Most lines of what a command said.
 const OUTPUT_LINES: usize = 8;
-/// Most characters of what runs right now.
+/// Most characters of what runs right now, unless the terminal is narrower.
 const STATUS: usize = 78;
 
 /// Shows events as they come.
@@ -178,7 +178,9 @@ impl<'a> Show<'a> {
     fn status(&mut self, text: &str) {
         if self.terminal && !self.in_line {
             self.clear_status();
-            let text: String = text.chars().take(STATUS).collect();
+            // A line that goes on in the next could not be taken away.
+            let narrow = self.printer.columns().map_or(STATUS, |columns| columns.saturating_sub(2));
+            let text: String = text.chars().take(STATUS.min(narrow)).collect();
             self.printer.piece(&self.printer.dim(&text));
             self.has_status = true;
         }
