@@ -235,6 +235,11 @@ impl Shared {
             (false, Protocol::Chat) => (JSON, chat::whole(&answer).to_string()),
             (true, Protocol::Anthropic) => (EVENTS, events(&anthropic::stream(&answer))),
             (true, Protocol::Responses) => (EVENTS, events(&responses::stream(&answer))),
+            // Not every server says that it is done.
+            (true, Protocol::Chat) if request.path.contains(COMPATIBLE) => {
+                let chunks = chat::compatible(&answer);
+                (EVENTS, chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect())
+            }
             (true, Protocol::Chat) => {
                 let chunks = chat::stream(&answer);
                 let mut text: String =
@@ -249,6 +254,8 @@ impl Shared {
     }
 }
 
+/// What stands in the path of those who want to be answered as by a server that is merely compatible.
+const COMPATIBLE: &str = "/compatible/";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 

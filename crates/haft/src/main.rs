@@ -61,5 +61,9 @@ fn run(cli: Cli, lost: &Cell<Option<ErrorKind>>) -> anyhow::Result<u8> {
     let colour = environment.colour && environment.stdout_is_terminal;
     let printer = Printer { colour, lost };
     let work = commands::run(cli.command, environment, cli.common, printer);
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(work);
+    // Whoever gave up on something that still blocks does not wait for it here.
+    runtime.shutdown_background();
+    code
 }

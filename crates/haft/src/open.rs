@@ -217,7 +217,7 @@ impl Haft {
         if self.configs.iter().all(|config| config.file.hooks.is_empty()) {
             return Ok(Said::default());
         }
-        let is_known = self.store.calls(session, 1).is_ok_and(|calls| !calls.is_empty());
+        let is_known = self.store.events(session, 0, 1).is_ok_and(|events| !events.is_empty());
         let how = if is_known { Beginning::Resume } else { Beginning::Startup };
         runtime.begin_session(session, how).await
     }

@@ -66,7 +66,7 @@ pub(crate) async fn run(
         }
         Command::Grants { command } => grants::run(&open(environment, common)?, printer, command),
         Command::Sessions { command } => {
-            sessions::run(&open(environment, common)?, printer, command)
+            sessions::run(&open(environment, common)?, printer, command).await
         }
         Command::Log(args) => log::run(&open(environment, common)?, printer, args),
         Command::Undo(args) => undo::run(&open(environment, common)?, printer, Way::Undo, args),

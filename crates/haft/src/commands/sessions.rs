@@ -1,5 +1,11 @@
 //! `haft sessions`: what was done, session by session.
 
+mod answers;
+mod copy;
+mod export;
+mod replay;
+mod same;
+
 use anyhow::bail;
 use haft_runtime::{CallRecord, CallState, Session, SessionId, Store, plain};
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +15,7 @@ use crate::args::SessionsCommand;
 use crate::open::Haft;
 use crate::print::{Printer, columns};
 
-pub(crate) fn run(
+pub(crate) async fn run(
     haft: &Haft,
     printer: Printer<'_>,
     command: Option<SessionsCommand>,
@@ -29,6 +35,10 @@ pub(crate) fn run(
             }
             Ok(0)
         }
+        SessionsCommand::Export { id, output } => {
+            export::run(haft, printer, &id, output.as_deref())
+        }
+        SessionsCommand::Replay(args) => replay::run(haft, printer, args).await,
         SessionsCommand::Forget { ids, older_than } => forget(haft, printer, ids, older_than),
     }
 }

@@ -17,7 +17,7 @@ use crate::print::Printer;
 const DIFF_LINES: usize = 40;
 /// Most lines of what a command said.
 const OUTPUT_LINES: usize = 8;
-/// Most characters of what runs right now.
+/// Most characters of what runs right now, unless the terminal is narrower.
 const STATUS: usize = 78;
 
 /// Shows events as they come.
@@ -64,10 +64,19 @@ impl<'a> Show<'a> {
             }
             EventKind::CallCompleted { call, tool, output } => self.completed(call, tool, output),
             EventKind::CallError { call, tool, error, .. } => self.failed(call, tool, error),
+            EventKind::Noted { name, data, .. } if name == "hook.message" => {
+                let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
+                self.indented(&bounded(text, OUTPUT_LINES, Keep::First), "");
+            }
             // Whoever is asked needs a line of their own.
             EventKind::AskOpened { .. } => self.end_line(),
             _ => {}
         }
+    }
+
+    /// Says something of our own.
+    pub(crate) fn aside(&mut self, text: &str) {
+        self.beside(&self.printer.dim(text));
     }
 
     fn delta(&mut self, message: &MessageId, kind: DeltaKind, text: &str) {
@@ -169,7 +178,9 @@ impl<'a> Show<'a> {
     fn status(&mut self, text: &str) {
         if self.terminal && !self.in_line {
             self.clear_status();
-            let text: String = text.chars().take(STATUS).collect();
+            // A line that goes on in the next could not be taken away.
+            let narrow = self.printer.columns().map_or(STATUS, |columns| columns.saturating_sub(2));
+            let text: String = text.chars().take(STATUS.min(narrow)).collect();
             self.printer.piece(&self.printer.dim(&text));
             self.has_status = true;
         }
