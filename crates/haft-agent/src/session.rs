@@ -1,5 +1,7 @@
 //! ★ The loop: the model replies, its calls are made, it reads what came of them, until it is done.
 
+mod beside;
+
 use std::sync::Arc;
 
 use haft_runtime::{
@@ -7,6 +9,7 @@ use haft_runtime::{
 };
 use serde_json::Value;
 
+use crate::company::{Company, Spent};
 use crate::ended::{AgentError, Ended, Why};
 use crate::log::{self, Conversation, Entry};
 use crate::message::{Content, Message, ToolCall};
@@ -62,6 +65,10 @@ pub struct Session {
     tools: Vec<Value>,
     window: Window,
     steering: Steering,
+    /// Who works beside it.
+    company: Option<Arc<dyn Company>>,
+    /// What it has cost since it was opened.
+    spent: Spent,
 }
 
 impl Session {
@@ -74,7 +81,8 @@ impl Session {
         let conversation = log::load(agent.toolset.runtime(), &id).await?;
         let tools = agent.definitions();
         let window = Window::new(agent.model.context, agent.model.max_tokens);
-        Ok(Self { agent, id, conversation, tools, window, steering: Steering::default() })
+        let (steering, company, spent) = (Steering::default(), None, Spent::default());
+        Ok(Self { agent, id, conversation, tools, window, steering, company, spent })
     }
 
     /// Its id.
@@ -119,12 +127,15 @@ impl Session {
     /// # Errors
     /// As [`Session::prompt`], and if the model has had the last word.
     pub async fn go_on(&mut self, cancel: &CancellationToken) -> Result<Ended, AgentError> {
+        self.begin(cancel).await?;
         if matches!(self.messages().last(), None | Some(Message::Assistant { .. })) {
             return Err(AgentError::NothingToDo);
         }
-        let before = self.usage();
+        let before = self.spent();
         self.heed_steering().await?;
-        let (why, reason) = match self.work(cancel).await? {
+        let worked = self.work(cancel).await;
+        self.settle().await;
+        let (why, reason) = match worked? {
             End::Why(why) => (why, None),
             End::Stopped { reason } => (Why::Stopped, Some(reason)),
         };
@@ -134,6 +145,7 @@ impl Session {
     /// One turn after the other.
     async fn work(&mut self, cancel: &CancellationToken) -> Result<End, AgentError> {
         for _ in 0..self.agent.steps {
+            self.recast().await;
             self.renew_tools().await;
             self.make_room(cancel).await?;
             let Some(replied) = self.reply(cancel).await? else {
@@ -147,8 +159,13 @@ impl Session {
                 return Ok(End::Why(Why::Cancelled));
             }
             let was_steered = self.heed_steering().await?;
-            if called == Called::Nothing && !was_steered {
-                return Ok(End::Why(replied.stop.into()));
+            if called == Called::Nothing && !was_steered && !self.hears_more(cancel).await? {
+                let is_cancelled = cancel.is_cancelled();
+                return Ok(End::Why(if is_cancelled {
+                    Why::Cancelled
+                } else {
+                    replied.stop.into()
+                }));
             }
         }
         Ok(End::Why(Why::Steps))
@@ -236,14 +253,14 @@ impl Session {
         stopped.map_or(Called::Tools, |reason| Called::Stopped { reason })
     }
 
-    /// Adds what the user said meanwhile.
+    /// Adds what the user said meanwhile, and what became of others.
     async fn heed_steering(&mut self) -> Result<bool, AgentError> {
         let mut was_steered = false;
         while let Some(content) = self.steering.take() {
             self.hear_user(content).await?;
             was_steered = true;
         }
-        Ok(was_steered)
+        Ok(self.hear_news().await? || was_steered)
     }
 
     async fn hear_user(&mut self, content: Vec<Content>) -> Result<(), AgentError> {
@@ -253,6 +270,7 @@ impl Session {
     /// Adds to the conversation what has been written down.
     async fn add(&mut self, message: MessageId, entry: Entry) -> Result<(), AgentError> {
         log::add(self.runtime(), &self.id, message, &entry).await?;
+        self.spent = self.spent.and(Spent::new(entry.usage(), self.agent.model.price));
         self.conversation.take(entry);
         Ok(())
     }
@@ -305,9 +323,9 @@ impl Session {
         Ok(())
     }
 
-    fn ended(&self, why: Why, reason: Option<String>, before: Usage) -> Ended {
-        let usage = self.usage().since(before);
-        let cost = self.agent.model.price.map(|price| price.of(&usage));
+    fn ended(&self, why: Why, reason: Option<String>, before: Spent) -> Ended {
+        let Spent { usage, cost } = self.spent().since(before);
+        let cost = cost.filter(|cost| *cost > 0.0 || self.agent.model.price.is_some());
         let last = self.messages().iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
         Ended { why, reason, text: last.map(Message::words).unwrap_or_default(), usage, cost }
     }

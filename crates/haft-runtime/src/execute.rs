@@ -139,6 +139,12 @@ impl Prepared {
         self.shown.tool.traits().alone
     }
 
+    /// Whether any other call of its batch may run beside it.
+    #[must_use]
+    pub fn runs_beside(&self) -> bool {
+        self.shown.tool.traits().beside
+    }
+
     pub(crate) async fn effects(&self, cx: &Context) -> Result<Vec<Effect>, ToolError> {
         self.shown.tool.effects(self.args.clone(), cx).await
     }

@@ -8,6 +8,7 @@ use anyhow::bail;
 use clap::Parser;
 
 use haft_runtime::plain_lines;
+mod agents;
 mod args;
 mod commands;
 mod config;

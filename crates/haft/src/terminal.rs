@@ -83,6 +83,11 @@ impl Terminal {
         self.tty.is_some() || self.program.is_some()
     }
 
+    /// Whether somebody is being asked right now.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.tty.as_ref().is_some_and(|tty| tty.try_lock().is_err())
+    }
+
     /// Listens to what is typed, from now on; what answers a question is not among it.
     pub(crate) fn listen(&self) -> Option<UnboundedReceiver<String>> {
         let mut tty = self.tty.as_ref()?.try_lock().ok()?;
@@ -157,7 +162,14 @@ fn approve(tty: &mut Tty, ask: &PendingAsk, colour: bool) -> std::io::Result<Rep
 
 /// What, why and where. Nothing in it can move the cursor or forge a line.
 pub(crate) fn describe(ask: &PendingAsk, colour: bool) -> String {
-    let mut text = format!("\n{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
+    let who =
+        ask.agent.as_ref().map_or_else(String::new, |name| format!("{}: ", plain(name.as_str())));
+    let mut text = format!("\n{who}{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
+    if let Some(plan) = ask.ask.metadata.get("plan").and_then(|plan| plan.as_str()) {
+        text.push_str(
+            &plan.lines().map(|line| format!("  | {}\n", plain(line))).collect::<String>(),
+        );
+    }
     for effect in &ask.ask.effects {
         text.push_str(&format!("  {} {}\n", plain(&effect.key), plain(&effect.value)));
         if let Some(why) = &effect.unproven {

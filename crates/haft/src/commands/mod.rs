@@ -52,7 +52,7 @@ pub(crate) async fn run(
         Command::Call { tool, args, asks } => {
             call::run(&open(environment, common)?, printer, tool, args, asks).await
         }
-        Command::Run(args) => run::run(&open(environment, common)?, printer, args).await,
+        Command::Run(args) => run::run(open(environment, common)?, printer, args).await,
         Command::Demo => demo::run(environment, common, printer).await,
         Command::Tools => tools::run(&open(environment, common)?, printer).await,
         Command::Schema { format, strict, tools } => {

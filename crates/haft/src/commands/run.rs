@@ -2,31 +2,25 @@
 
 mod claim;
 mod drive;
+mod roster;
 mod show;
 mod steer;
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use haft_agent::message::Content;
-use haft_agent::provider::{Patience, Patient, Provider, Recording, Remote, Replay};
-use haft_agent::{
-    Agent, AgentError, Ended, Instructions, ModelSettings, Session, Surroundings, Why,
-};
-use haft_runtime::{
-    Client, EventKind, Model, Runtime, Said, SessionId, Store, ToolError, Toolset, plain,
-    plain_lines,
-};
-use jiff::Timestamp;
+use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Why};
+use haft_runtime::{EventKind, Runtime, Said, SessionId, Store, ToolError, plain, plain_lines};
 use serde_json::{Value, json};
 
 use super::arguments;
 use crate::args::RunArgs;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::small_file;
 use claim::Claim;
 use drive::{Driven, drive};
+use roster::Cast;
 
 /// What the shell is told of a run that was cancelled.
 const CANCELLED: u8 = 130;
@@ -37,32 +31,68 @@ const FROM_HOOK: &str = "[from a hook at the beginning of this session]";
 /// Sessions that are looked at for the last one with a conversation; calls have sessions too.
 const LOOKED_AT: usize = 200;
 
-pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
+pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
+    let haft = &Arc::new(haft);
     let prompt = args.prompt.clone().map(arguments).transpose()?;
     let id = session_id(haft, &args)?;
+    let cast = Arc::new(Cast::new(haft, &args)?);
     let _claim = Claim::on(&id, haft.environment.state_dir.as_deref())?;
     haft.recover(printer)?;
     let terminal = steer::whom_to_ask(haft, &args)?;
     let runtime = haft.runtime(terminal.clone())?;
     // Listening before anything is said: the conversation's first words are events too.
-    let events = runtime.events(Some(id.clone()));
-    let agent = agent(haft, &runtime, &args).await?;
+    let events = runtime.events(None);
+    haft.offer_early(&runtime).await;
     haft.open_session(&runtime, id.clone()).await?;
+    let attendance = if terminal.is_there() { Attendance::Someone } else { Attendance::Nobody };
+    let (crew, agent) = gather(haft, &runtime, cast, &id, attendance).await?;
     let said = match haft.begin(&runtime, &id).await {
         Ok(said) => said,
         Err(error) => return report(haft, printer, &id, Err(AgentError::Hook(error)), Vec::new()),
     };
-    let session = Session::open(agent, id.clone()).await?;
+    let company = crew.lead(&id, &agent).await?;
+    let session = Session::open(agent, id.clone()).await?.accompanied(company);
     tell(haft, printer, &session, said)?;
     let takes_stdin = args.prompt.as_deref() == Some("-");
     let words = steer::words(haft, &terminal, &runtime, takes_stdin);
-    match drive(haft, printer, session, prompt, events, words).await? {
+    match drive(haft, printer, session, prompt, events, words, terminal).await? {
         (Driven::Abandoned, _) => Ok(CANCELLED),
         (Driven::Ended(outcome), unread) => {
+            crew.close().await;
             runtime.end_session(&id, "other").await;
             report(haft, printer, &id, outcome, unread)
         }
     }
+}
+
+/// Whether anybody can be asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attendance {
+    Someone,
+    Nobody,
+}
+
+/// Puts the crew together: whoever works for the user, in the mode that the session was left in, and
+/// the tools by which others are started and plans are made.
+async fn gather(
+    haft: &Haft,
+    runtime: &Runtime,
+    cast: Arc<Cast>,
+    id: &SessionId,
+    attendance: Attendance,
+) -> anyhow::Result<(Crew, Agent)> {
+    let limits = haft.crew_limits();
+    let roster = Arc::clone(&cast) as Arc<dyn Roster>;
+    let crew = Crew::new(runtime, &haft.project, roster, limits, haft.planning.clone());
+    let mode = crew.take_up_mode(id, cast.wanted()).await?;
+    if limits.depth > 0 && !cast.offered().is_empty() {
+        crew.offer_tasks(runtime)?;
+    }
+    if attendance == Attendance::Someone {
+        crew.offer_plans(runtime)?;
+    }
+    let agent = cast.lead(runtime, mode).await?;
+    Ok((crew, agent))
 }
 
 /// Passes on what hooks say when the session begins: to the model, and to whoever looks on.
@@ -100,62 +130,6 @@ fn session_id(haft: &Haft, args: &RunArgs) -> anyhow::Result<SessionId> {
         }
     }
     bail!("there is no session to continue in {}; give a prompt to begin one", haft.project)
-}
-
-/// Who works: the provider, the model, what it is told, and its tools.
-async fn agent(haft: &Haft, runtime: &Runtime, args: &RunArgs) -> anyhow::Result<Agent> {
-    let (provider, model, settings) = provider(haft, args)?;
-    let mut audience = haft.audience();
-    (audience.client, audience.model) = (Client::Agent, Some(model));
-    haft.offer_early(runtime).await;
-    let toolset = runtime.toolset(&audience).await;
-    let system = system(haft, &toolset)?;
-    Ok(Agent { provider, model: settings, system, toolset, steps: args.steps })
-}
-
-type Chosen = (Arc<dyn Provider>, Model, ModelSettings);
-
-fn provider(haft: &Haft, args: &RunArgs) -> anyhow::Result<Chosen> {
-    let here = |path: &std::path::PathBuf| haft.environment.current_dir.join(path);
-    if let Some(path) = args.replay.as_ref().map(here) {
-        let replay = Replay::open(&path).with_context(|| path.display().to_string())?;
-        let model = Model { provider: "replay".to_owned(), id: "recorded".to_owned() };
-        let (context, max_tokens) = (1_000_000, 8_192);
-        let settings = ModelSettings { id: model.id.clone(), context, max_tokens, price: None };
-        return Ok((Arc::new(replay), model, settings));
-    }
-    let model = haft.model()?;
-    let (endpoint, settings) = haft.endpoint(&model)?;
-    let remote =
-        Patient::new(Remote::new(endpoint, Arc::new(haft.web_client()))?, Patience::default());
-    let provider: Arc<dyn Provider> = match args.record.as_ref().map(here) {
-        None => Arc::new(remote),
-        Some(path) => {
-            let recording = Recording::create(remote, &path);
-            Arc::new(recording.with_context(|| path.display().to_string())?)
-        }
-    };
-    Ok((provider, model, settings))
-}
-
-/// What the model is told before the conversation.
-fn system(haft: &Haft, toolset: &Toolset) -> anyhow::Result<String> {
-    let workspace = haft.workspace()?;
-    let around = Surroundings {
-        workspace: &workspace,
-        folder: &haft.environment.current_dir,
-        policy: toolset.policy(),
-        today: Timestamp::now().strftime("%Y-%m-%d").to_string(),
-        system: std::env::consts::OS,
-    };
-    let mut instructions = Instructions::find(&around);
-    let own = haft.environment.config_dir.as_ref().map(|dir| dir.join("AGENTS.md"));
-    if let Some(path) = own
-        && let Some(text) = small_file::read(&path)?
-    {
-        instructions = instructions.and(path.display().to_string(), text);
-    }
-    Ok(instructions.system(&around))
 }
 
 /// Says how it ended, in the form asked for; the answer is the exit code.

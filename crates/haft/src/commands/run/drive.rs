@@ -2,7 +2,7 @@
 
 use haft_agent::message::Content;
 use haft_agent::{AgentError, Ended, Session, Steering};
-use haft_runtime::{CancellationToken, Delivery, Events};
+use haft_runtime::{CancellationToken, Delivery, Event, EventKind, Events, SessionId};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -10,6 +10,7 @@ use super::show::Show;
 use super::steer::{Word, Words};
 use crate::open::Haft;
 use crate::print::Printer;
+use crate::terminal::Terminal;
 
 /// How a run ended.
 pub(super) enum Driven {
@@ -27,10 +28,11 @@ pub(super) async fn drive(
     prompt: Option<String>,
     mut events: Events,
     mut words: Words,
+    terminal: Terminal,
 ) -> anyhow::Result<(Driven, Vec<String>)> {
     let cancel = CancellationToken::new();
     let steering = session.steering();
-    let mut screen = Screen::new(haft, printer);
+    let mut screen = Screen::new(haft, printer, terminal, session.id().clone());
     let mut signals = Signals::new()?;
     let work = async {
         match prompt {
@@ -85,6 +87,8 @@ fn unread(steering: &Steering, words: &mut Words) -> Vec<String> {
 /// Where everything is shown, in the form asked for.
 struct Screen<'a> {
     printer: Printer<'a>,
+    /// The session that is shown.
+    own: SessionId,
     /// For a person.
     show: Option<Show<'a>>,
     /// For a program.
@@ -92,13 +96,17 @@ struct Screen<'a> {
 }
 
 impl<'a> Screen<'a> {
-    fn new(haft: &Haft, printer: Printer<'a>) -> Self {
+    fn new(haft: &Haft, printer: Printer<'a>, terminal: Terminal, own: SessionId) -> Self {
         let is_shown = !haft.common.json && !haft.common.jsonl;
-        let show = is_shown.then(|| Show::new(printer, haft.environment.stdout_is_terminal));
-        Self { printer, show, jsonl: haft.common.jsonl }
+        let is_terminal = haft.environment.stdout_is_terminal;
+        let show = is_shown.then(|| Show::new(printer, is_terminal, terminal));
+        Self { printer, own, show, jsonl: haft.common.jsonl }
     }
 
     fn heed(&mut self, delivery: Delivery) -> anyhow::Result<()> {
+        if matches!(&delivery, Delivery::Event(event) if !self.shows(event)) {
+            return Ok(());
+        }
         match (&mut self.show, delivery) {
             (Some(show), Delivery::Event(event)) => show.event(&event),
             (None, Delivery::Event(event)) if self.jsonl => self.printer.json(&event)?,
@@ -108,6 +116,14 @@ impl<'a> Screen<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether an event is of this session, or something that another agent asks the same person.
+    fn shows(&self, event: &Event) -> bool {
+        let is_own = event.session.as_ref().is_none_or(|session| *session == self.own);
+        let is_ask =
+            matches!(*event.kind, EventKind::AskOpened { .. } | EventKind::AskClosed { .. });
+        is_own || is_ask
     }
 
     /// A program hears of it when the message is added.

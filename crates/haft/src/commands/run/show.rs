@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use anstyle::AnsiColor;
 use haft_runtime::{
-    CallId, DeltaKind, ErrorReport, Event, EventKind, MessageId, Metadata, Output, plain,
+    AgentId, CallId, DeltaKind, ErrorReport, Event, EventKind, MessageId, Metadata, Output, plain,
     plain_lines,
 };
 use serde_json::Value;
 
 use crate::diff::in_colour;
 use crate::print::Printer;
+use crate::terminal::Terminal;
 
 /// Most lines of one call's diff.
 const DIFF_LINES: usize = 40;
@@ -25,6 +26,8 @@ pub(crate) struct Show<'a> {
     printer: Printer<'a>,
     /// At a terminal, words appear as they are said; a pipe gets them whole.
     terminal: bool,
+    /// Where questions are asked: what runs right now is not shown into one.
+    asker: Terminal,
     /// Whether something stands on the last line that a line after it has to leave alone.
     in_line: bool,
     /// Whether the last line says what runs right now, and is to be taken away.
@@ -45,9 +48,9 @@ enum Part {
 }
 
 impl<'a> Show<'a> {
-    pub(crate) fn new(printer: Printer<'a>, terminal: bool) -> Self {
+    pub(crate) fn new(printer: Printer<'a>, terminal: bool, asker: Terminal) -> Self {
         let (in_line, has_status, spoken, calls) = (false, false, None, HashMap::new());
-        Self { printer, terminal, in_line, has_status, spoken, calls }
+        Self { printer, terminal, asker, in_line, has_status, spoken, calls }
     }
 
     /// Shows one event.
@@ -67,6 +70,9 @@ impl<'a> Show<'a> {
             EventKind::Noted { name, data, .. } if name == "hook.message" => {
                 let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
                 self.indented(&bounded(text, OUTPUT_LINES, Keep::First), "");
+            }
+            EventKind::TaskProgress { agent, title, state, line, .. } => {
+                self.task(agent, title, state, line);
             }
             // Whoever is asked needs a line of their own.
             EventKind::AskOpened { .. } => self.end_line(),
@@ -126,6 +132,20 @@ impl<'a> Show<'a> {
         }
     }
 
+    /// What another agent does, or how it ended while nobody waited for it.
+    fn task(&mut self, agent: &AgentId, title: &str, state: &str, line: &str) {
+        let agent = plain(agent.as_str());
+        let (mark, words) = match state {
+            "running" => return self.status(&format!("{agent}: {}", plain(line))),
+            "done" => (self.printer.paint(AnsiColor::Green, "✓"), plain(title)),
+            _ => {
+                let words = format!("{}: {}", plain(title), plain(line));
+                (self.printer.paint(AnsiColor::Red, "✗"), words)
+            }
+        };
+        self.beside(&format!("{mark} {} {}", self.printer.bold(&agent), self.printer.dim(&words)));
+    }
+
     fn completed(&mut self, call: &CallId, tool: &str, output: &Arc<Output>) {
         let mark = self.printer.paint(AnsiColor::Green, "✓");
         let indent = self.end(call);
@@ -176,7 +196,7 @@ impl<'a> Show<'a> {
 
     /// Says what runs right now, in a line that goes away.
     fn status(&mut self, text: &str) {
-        if self.terminal && !self.in_line {
+        if self.terminal && !self.in_line && !self.asker.is_asking() {
             self.clear_status();
             // A line that goes on in the next could not be taken away.
             let narrow = self.printer.columns().map_or(STATUS, |columns| columns.saturating_sub(2));
@@ -187,7 +207,7 @@ impl<'a> Show<'a> {
     }
 
     fn clear_status(&mut self) {
-        if std::mem::take(&mut self.has_status) {
+        if std::mem::take(&mut self.has_status) && !self.asker.is_asking() {
             self.printer.piece("\r\u{1b}[K");
         }
     }

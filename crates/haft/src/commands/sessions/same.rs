@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// What stands for something that differs from run to run. Only these forms are taken for such: ids
-/// of haft's own and UUIDs, dates with times, times of day, durations with a unit, names below `/tmp`.
-const VOLATILE: [(&str, &str); 7] = [
+/// of haft's own and UUIDs, dates with times, times of day, durations with a unit, names below `/tmp`, and
+/// which tools there are, which a replay without a model has fewer of.
+const VOLATILE: [(&str, &str); 8] = [
     (r"\b[a-z]{2,8}_[0-9a-f]{32}\b", "<id>"),
     (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
     (r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [A-Z]{2,5})? \d{4}\b", "<time>"),
@@ -23,6 +24,7 @@ const VOLATILE: [(&str, &str); 7] = [
         "<time>",
     ),
     (r"\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds)\b", "<duration>"),
+    (r"; available: [\w-]+(?:, [\w-]+)*", "; available: <tools>"),
     (r#"/(?:var/)?tmp/[^\s'":;,)\]]+"#, "<temporary>"),
 ];
 
