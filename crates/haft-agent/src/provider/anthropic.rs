@@ -32,14 +32,10 @@ pub(super) fn body(prompt: Prompt<'_>) -> Value {
     }
     let mut system = json!({ "type": "text", "text": prompt.system });
     cached(&mut system);
-    let mut body = json!({
+    json!({
         "model": prompt.model, "max_tokens": prompt.max_tokens, "stream": true,
         "system": [system], "messages": messages,
-    });
-    if let (Some(body), false) = (body.as_object_mut(), prompt.tools.is_empty()) {
-        body.insert("tools".to_owned(), json!(prompt.tools));
-    }
-    body
+    })
 }
 
 /// Adds a message; roles have to alternate, and none may be empty.

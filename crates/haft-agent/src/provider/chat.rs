@@ -21,14 +21,10 @@ pub(super) fn body(prompt: Prompt<'_>) -> Value {
         }
     }
     // How long a reply may be is left to the server: the field for it has two names.
-    let mut body = json!({
+    json!({
         "model": prompt.model, "stream": true, "stream_options": { "include_usage": true },
         "messages": messages,
-    });
-    if let (Some(body), false) = (body.as_object_mut(), prompt.tools.is_empty()) {
-        body.insert("tools".to_owned(), json!(prompt.tools));
-    }
-    body
+    })
 }
 
 fn user(content: &[Content]) -> Value {

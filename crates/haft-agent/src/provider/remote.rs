@@ -28,6 +28,29 @@ pub enum Protocol {
     OpenAiChat,
 }
 
+/// A request. The tools, which are the same each time and large, are lent and not copied.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(flatten)]
+    said: Value,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tools: &'a [Value],
+}
+
+impl Body<'_> {
+    /// As it is sent, with what the user wants in each request; that has the last word.
+    fn with(mut self, options: &Map<String, Value>) -> Vec<u8> {
+        if let Some(said) = self.said.as_object_mut() {
+            said.extend(options.clone());
+            if said.contains_key("tools") {
+                self.tools = &[];
+            }
+        }
+        // Maps whose keys are texts can always be written.
+        serde_json::to_vec(&self).unwrap_or_default()
+    }
+}
+
 /// Where a provider is, and how it is spoken to.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
@@ -79,11 +102,9 @@ impl Remote {
     }
 
     async fn stream(&self, prompt: Prompt<'_>, hear: &mut Hear<'_>) -> Result<(), ProviderError> {
-        let mut body = self.protocol.body(prompt);
-        if let Some(body) = body.as_object_mut() {
-            body.extend(self.options.clone());
-        }
-        let answer = self.address.post(body.to_string().into_bytes()).await?;
+        let body =
+            Body { said: self.protocol.body(prompt), tools: prompt.tools }.with(&self.options);
+        let answer = self.address.post(body).await?;
         let (status, wait) = (answer.status, answer.retry_after);
         if status != 200 {
             let body = answer.beginning().await;
@@ -199,6 +220,7 @@ impl Protocol {
         Ok(headers)
     }
 
+    /// The request of this protocol, but for the tools.
     fn body(self, prompt: Prompt<'_>) -> Value {
         match self {
             Self::Anthropic => anthropic::body(prompt),

@@ -29,13 +29,8 @@ pub(super) fn body(prompt: Prompt<'_>) -> Value {
         "model": prompt.model, "stream": true, "store": false, "instructions": prompt.system,
         "input": input, "max_output_tokens": prompt.max_tokens,
     });
-    if let Some(body) = body.as_object_mut() {
-        if !prompt.tools.is_empty() {
-            body.insert("tools".to_owned(), json!(prompt.tools));
-        }
-        if reasons(prompt.model) {
-            body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
-        }
+    if let (Some(body), true) = (body.as_object_mut(), reasons(prompt.model)) {
+        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
     body
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use haft_scripted::{Fault, Model, Request, Turn};
@@ -152,12 +152,16 @@ fn run(command: impl Fn(&Path, &str) -> Command, script: Vec<Turn>) -> Option<Se
     let (before, begin) = (children_cpu(), Instant::now());
     let mut child = command.spawn().expect("the agent starts");
     pid.store(child.id(), Ordering::Relaxed);
-    while child.try_wait().expect("its state").is_none() && begin.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    // One that has ended is not hurt by it.
-    drop(child.kill());
+    let (ended, heard) = mpsc::channel::<()>();
+    let id = child.id().to_string();
+    let watch = std::thread::spawn(move || {
+        if heard.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            Command::new("kill").args(["-KILL", &id]).status().expect("kill starts");
+        }
+    });
     child.wait().expect("it ends");
+    drop(ended);
+    watch.join().expect("the watch ends");
     let (cpu, requests) = (children_cpu() - before, model.requests());
     let answered = model.results().len();
     if answered < wanted {
