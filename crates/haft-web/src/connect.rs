@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use haft_address::not_public;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::Url;
 
-use crate::address::not_public;
 use crate::client::{Client, Reach};
 use crate::error::WebError;
 use crate::target::Target;
