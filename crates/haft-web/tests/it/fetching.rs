@@ -106,14 +106,18 @@ async fn what_must_not_be_stored_is_not() {
 
 #[tokio::test]
 async fn a_short_wait_is_waited_and_a_long_one_is_told() {
-    let count = std::sync::atomic::AtomicUsize::new(0);
+    let seen = std::sync::Mutex::new(std::collections::HashSet::new());
     let site = Site::new(move |asked, stream| {
-        let first = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0;
+        let first = seen.lock().unwrap().insert(asked.path().to_owned());
         let busy =
             |wait: &str| answer("429 Too Many Requests", &format!("retry-after: {wait}\r\n"), "");
         match asked.path() {
             "/short" if first => send(stream, &busy("1")),
             "/short" => send(stream, &ok("text/plain", "now")),
+            // A date that is over is no wait, by whichever clock.
+            "/past" if first => send(stream, &busy("Sun, 06 Nov 1994 08:49:37 GMT")),
+            "/past" => send(stream, &ok("text/plain", "at once")),
+            "/never" => send(stream, &busy("when it suits us")),
             _ => send(stream, &busy("3600")),
         }
     });
@@ -124,6 +128,10 @@ async fn a_short_wait_is_waited_and_a_long_one_is_told() {
     let error = get(&fetcher, &site.url("/long")).await.unwrap_err();
     assert!(error.to_string().contains("429") && error.to_string().contains("3600 s"), "{error}");
     assert_eq!(site.hits(), 3);
+    assert_eq!(page(&fetcher, &site.url("/past")).await.0.bytes, b"at once");
+    let error = get(&fetcher, &site.url("/never")).await.unwrap_err();
+    assert!(error.to_string().ends_with("429 Too Many Requests"), "{error}");
+    assert_eq!(site.hits(), 6);
 }
 
 #[tokio::test]
