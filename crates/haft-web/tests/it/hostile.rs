@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use haft_web::{Settings, Target, WebError};
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::bombs::{gzip, zstd_bomb};
 use crate::fetching::{SECOND, fetcher, get, page};
@@ -141,6 +142,34 @@ async fn the_deadline_covers_everything() {
         let best = taken.into_iter().min().unwrap();
         assert!(best >= deadline && best < deadline + SECOND / 5, "{path}: {best:?}");
     }
+}
+
+/// An address that nobody answers at: its queue is full, and further connections are not even refused.
+async fn silent_at(port: u16) -> (TcpListener, Vec<tokio::net::TcpStream>) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 2], port).into()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let mut queue = Vec::new();
+    let next = || tokio::net::TcpStream::connect(("127.0.0.2", port));
+    while let Ok(stream) = tokio::time::timeout(SECOND / 2, next()).await {
+        queue.push(stream.unwrap());
+        assert!(queue.len() < 100, "everybody is let in");
+    }
+    (listener, queue)
+}
+
+#[tokio::test]
+async fn an_address_that_is_silent_does_not_hold_up_the_others() {
+    let site = Site::saying(ok("text/plain", "here"));
+    let _silent = silent_at(site.port).await;
+    for addresses in [["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"]] {
+        let names = Names::default().with("site.test", &[&addresses]);
+        assert_eq!(page(&fetcher(settings(), names), &site.url("/")).await.0.bytes, b"here");
+    }
+    let names = Names::default().with("site.test", &[&["127.0.0.2", "127.0.0.2"]]);
+    let target = Target::parse(&site.url("/")).unwrap();
+    let fetched = fetcher(settings(), names).fetch(&target, SECOND, &|_| true).await;
+    assert!(matches!(fetched, Err(WebError::TimedOut { .. })), "{fetched:?}");
 }
 
 #[tokio::test]
