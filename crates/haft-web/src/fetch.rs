@@ -203,10 +203,11 @@ pub(crate) fn short_wait(answer: &Response, deadline: Duration) -> Option<Durati
     (wait <= PATIENCE && wait < deadline).then_some(wait)
 }
 
-/// Where the answer sends us.
+/// Where the answer sends us. Servers write it in UTF-8 too, as browsers read it.
 fn redirect(answer: &Response) -> Option<String> {
     let moved = matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308);
-    answer.header(&LOCATION).filter(|_| moved).map(str::to_owned)
+    let place = answer.headers.get(LOCATION).filter(|_| moved)?;
+    std::str::from_utf8(place.as_bytes()).ok().map(str::to_owned)
 }
 
 /// The type and the charset of a `Content-Type`.

@@ -45,7 +45,8 @@ async fn a_redirect_within_the_site_is_followed_and_one_that_leaves_it_is_told()
     let site = Site::new(|asked, stream| match asked.path() {
         "/1" => send(stream, &answer("301 Moved Permanently", "location: 2\r\n", "")),
         "/2" => send(stream, &answer("308 Permanent Redirect", "location: /3?x\r\n", "")),
-        "/3?x" => send(stream, &ok("text/plain", "here")),
+        "/3?x" => send(stream, &answer("307 Temporary Redirect", "location: /Straße\r\n", "")),
+        "/Stra%C3%9Fe" => send(stream, &ok("text/plain", "here")),
         "/away" => send(stream, &answer("302 Found", "location: http://other.test/x\r\n", "")),
         "/file" => send(stream, &answer("302 Found", "location: file:///etc/passwd\r\n", "")),
         _ => send(stream, &answer("302 Found", "location: /round\r\n", "")),
@@ -53,7 +54,7 @@ async fn a_redirect_within_the_site_is_followed_and_one_that_leaves_it_is_told()
     let fetcher = fetcher(settings(), Names::local());
     let (page, _) = page(&fetcher, &site.url("/1")).await;
     assert_eq!(page.bytes, b"here");
-    assert!(page.target.as_str().ends_with("/3?x"));
+    assert!(page.target.as_str().ends_with("/Stra%C3%9Fe"));
     match get(&fetcher, &site.url("/away")).await.unwrap() {
         Fetched::Elsewhere { to, status } => {
             assert_eq!((to.as_str(), status), ("http://other.test/x", 302));

@@ -1,15 +1,17 @@
 //! Servers that want to keep us busy: bombs, slow bodies, endless heads, wrong lengths, ruins.
 
-use std::io::Write;
-use std::net::TcpStream;
+use std::io::{self, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_web::{Settings, Target, WebError};
+use haft_web::{BoxFuture, Client, Fetcher, Resolve, Settings, Target, WebError};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::bombs::{gzip, zstd_bomb};
 use crate::fetching::{SECOND, fetcher, get, page};
 use crate::site::{Names, Site, answer, ok, send, settings};
+use crate::tls::believing;
 
 /// More than is read of any page.
 const TOO_LONG: usize = 6 << 20;
@@ -119,6 +121,16 @@ fn drip(stream: &mut TcpStream, head: &[u8]) {
     }
 }
 
+/// A resolver that never answers.
+#[derive(Debug)]
+struct Mute;
+
+impl Resolve for Mute {
+    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::pending())
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_deadline_covers_everything() {
     let site = Site::new(|asked, stream| match asked.path() {
@@ -128,11 +140,19 @@ async fn the_deadline_covers_everything() {
         _ => send(stream, &answer("302 Found", "location: /body\r\n", "")),
     });
     let deadline = Duration::from_millis(400);
-    for path in ["/silent", "/head", "/body", "/hop"] {
+    let local: Arc<dyn Resolve> = Arc::new(Names::local());
+    let mut cases: Vec<_> = ["/silent", "/head", "/body", "/hop"]
+        .map(|path| (site.url(path), Arc::clone(&local)))
+        .into();
+    // It waits for a request as one writes it; what comes to it here is not one.
+    cases.push((site.url("/").replace("http:", "https:"), local));
+    cases.push((site.url("/"), Arc::new(Mute)));
+    for (path, resolver) in cases {
         let mut taken = Vec::new();
         for _ in 0..3 {
-            let fetcher = fetcher(settings(), Names::local());
-            let target = Target::parse(&site.url(path)).unwrap();
+            let client = Client::with_resolver(believing(&["ca.pem"]), Arc::clone(&resolver));
+            let fetcher = Fetcher::new(client);
+            let target = Target::parse(&path).unwrap();
             let begin = Instant::now();
             let error = fetcher.fetch(&target, deadline, &|_| true).await.unwrap_err();
             taken.push(begin.elapsed());
