@@ -92,7 +92,16 @@ async fn plain_http_is_never_tried_instead() {
 #[tokio::test]
 async fn a_file_without_certificates_is_said() {
     let port = server("good").await;
-    for (name, why) in [("good.key", "no certificates"), ("missing.pem", "cannot be used")] {
+    // A path of its own stands as it is. The device would never end, the other is far too long.
+    let long = tempfile::NamedTempFile::new().unwrap();
+    long.as_file().set_len(1 << 30).unwrap();
+    for (name, why) in [
+        ("good.key", "no certificates"),
+        ("missing.pem", "cannot be used"),
+        (".", "is not a file"),
+        ("/dev/zero", "is not a file"),
+        (long.path().to_str().unwrap(), "larger than 16 MiB"),
+    ] {
         let fetcher = fetcher(believing(&[name]), Names::local());
         let error = get(&fetcher, &format!("https://site.test:{port}/")).await.unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
