@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io::ErrorKind;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::bail;
 use clap::Parser;
@@ -34,6 +35,10 @@ use print::Printer;
 /// What the shell is told when the command line, or a file it names, cannot be used.
 const USAGE: u8 = 2;
 
+/// How long what nobody waits for any more may still take at the end: a change of a file is done by then,
+/// and a name that no server answers for may take as long as it likes.
+const LAST_WORK: Duration = Duration::from_secs(1);
+
 fn main() -> ExitCode {
     // Before anything else: a keeper of commands must not have started a thread.
     #[cfg(target_os = "linux")]
@@ -61,5 +66,8 @@ fn run(cli: Cli, lost: &Cell<Option<ErrorKind>>) -> anyhow::Result<u8> {
     let colour = environment.colour && environment.stdout_is_terminal;
     let printer = Printer { colour, lost };
     let work = commands::run(cli.command, environment, cli.common, printer);
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(work);
+    runtime.shutdown_timeout(LAST_WORK);
+    code
 }
