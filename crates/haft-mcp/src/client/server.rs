@@ -21,6 +21,7 @@ use super::names::bounded;
 use super::resource::{LISTED, ResourceTool};
 use super::settings::ServerSettings;
 use super::tool::RemoteTool;
+use super::tool_list::fault;
 
 /// Most tools of one server; a model could not choose among more.
 const TOOLS: usize = 200;
@@ -151,6 +152,8 @@ impl Server {
             let name = || bounded(&tool.name, 100);
             if !self.settings.tools.takes(&tool.name) {
                 left_out.push((name(), "not among those that the config takes".to_owned()));
+            } else if let Some(why) = fault(tool) {
+                left_out.push((name(), why));
             } else if tools.len() >= TOOLS {
                 left_out.push((name(), format!("it has more than {TOOLS}")));
             } else {

@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::names;
 use crate::world::World;
 
 #[test]
@@ -97,4 +98,26 @@ fn ctrl_c_ends_the_call_and_the_server() {
     let path = world.path("server.py");
     let left = Command::new("pgrep").arg("-f").arg(path).output().unwrap();
     assert!(left.stdout.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_tool_that_does_not_fit_the_protocol_spoils_no_other() {
+    let world = World::new();
+    world.with_server("crooked", "");
+    crooked_tools_are_left_out(&world);
+}
+
+/// Holds haft to what it makes of a list of tools in which three do not fit.
+pub(super) fn crooked_tools_are_left_out(world: &World) {
+    let report = world.report();
+    assert_eq!(report["state"], "connected", "{report}");
+    assert!(names(&report).contains(&"srv_echo") && names(&report).contains(&"srv_tree"));
+    let left_out: Vec<&Value> = report["left_out"].as_array().unwrap().iter().collect();
+    let left: Vec<&str> = left_out.iter().map(|one| one[0].as_str().unwrap()).collect();
+    assert_eq!(left, ["bare", "odd\\u{1b}[2J", "number 5"], "{report}");
+    let whys = left_out.iter().map(|one| one[1].as_str().unwrap());
+    assert!(whys.into_iter().all(|why| why.contains("does not fit the protocol")), "{report}");
+    let doctor = world.haft(&["doctor"]).run().stdout;
+    assert!(doctor.contains("bare: its definition does not fit the protocol"), "{doctor}");
+    world.allowed("srv_echo", json!({ "text": "still" })).done();
 }

@@ -3,15 +3,27 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use super::failing::crooked_tools_are_left_out;
 use crate::world::World;
+
+#[test]
+fn a_tool_that_does_not_fit_the_protocol_spoils_no_other_over_http_either() {
+    let world = World::new();
+    let http = Http::start(&world, "http-crooked", None);
+    world.user_config(&format!(
+        "[mcp.srv]\nurl = \"{}\"\nheaders = {{ X-Key = \"open sesame\" }}\n",
+        http.1
+    ));
+    crooked_tools_are_left_out(&world);
+}
 
 /// A server over HTTP, ended with the test.
 struct Http(Child, String);
 
 impl Http {
-    fn start(world: &World, certificate: Option<&str>) -> Self {
+    fn start(world: &World, mode: &str, certificate: Option<&str>) -> Self {
         let mut command = Command::new("python3");
-        command.arg(world.server()).arg("http").args(certificate).stdout(Stdio::piped());
+        command.arg(world.server()).arg(mode).args(certificate).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut port = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
@@ -30,7 +42,7 @@ impl Drop for Http {
 #[test]
 fn servers_over_http_are_reached_with_their_headers() {
     let world = World::new();
-    let http = Http::start(&world, None);
+    let http = Http::start(&world, "http", None);
     let config = |key: &str| {
         format!(
             "[mcp.web]\nurl = \"{}\"\nheaders = {{ X-Key = \"{key}\" }}\nstart_timeout = 4\n",
@@ -70,7 +82,7 @@ fn a_server_over_https_has_to_prove_who_it_is() {
     }
     let certificate = fs_err::read_to_string(world.path("certificate.pem")).unwrap();
     let key = fs_err::read_to_string(&file).unwrap();
-    let https = Http::start(&world, Some(&world.put("server.pem", key + &certificate)));
+    let https = Http::start(&world, "http", Some(&world.put("server.pem", key + &certificate)));
     world.user_config(&format!(
         "[mcp.web]\nurl = \"{}\"\nheaders = {{ X-Key = \"open sesame\" }}\nstart_timeout = 4\n",
         https.1

@@ -39,6 +39,8 @@ if MODE == "hostile":
     tool("outside", {"type": "object", "properties": {"a": {"$ref": "https://example.org/x"}}})
     for number in range(250):
         tool(f"many{number}")
+if MODE.endswith("crooked"):
+    TOOLS[2:2] = [{"name": "bare"}, {"name": "odd\x1b[2J", "description": 7, "inputSchema": {}}, "nothing"]
 
 
 def send(message):
@@ -201,7 +203,7 @@ def over_http():
             if "id" not in message:
                 return self.reply(202)
             body = json.dumps({"jsonrpc": "2.0", **handle(message)})
-            if message["method"] == "tools/call":
+            if message["method"] == "tools/call" or MODE.endswith("crooked"):
                 return self.reply(200, f"event: message\ndata: {body}\n\n".encode(), "text/event-stream")
             self.reply(200, body.encode())
 
@@ -221,7 +223,7 @@ def over_http():
 if MODE == "dies":
     sys.stderr.write("no licence for \x1b[2Jthis machine\n")
     sys.exit(3)
-if MODE == "http":
+if MODE.startswith("http"):
     over_http()
 elif MODE == "long":
     sys.stdout.write("x" * (17 * 1024 * 1024))
