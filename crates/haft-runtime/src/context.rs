@@ -22,7 +22,7 @@ use crate::host::{Answer, Question};
 use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
 use crate::output::{Metadata, Output};
-use crate::permission::{Action, Ask, Clearance, Effect};
+use crate::permission::{Action, Ask, Clearance, Effect, Policy};
 use crate::store::{KeptOutput, Spill};
 use crate::toolset::Toolset;
 
@@ -166,6 +166,13 @@ impl Context {
     /// If the store fails.
     pub async fn clearance(&self, allowed: &[Effect]) -> Result<Clearance, ToolError> {
         self.toolset.runtime().gate().clearance(self.toolset.policy(), allowed).await
+    }
+
+    /// The rules, for a tool that looks on another thread whether it has to ask at all: what they allow
+    /// is done. None where a hook wants the user asked, whatever they say.
+    #[must_use]
+    pub fn rules(&self) -> Option<Arc<Policy>> {
+        (!self.heard.demands()).then(|| Arc::clone(self.toolset.policy()))
     }
 
     /// Puts questions to the user; `None` when there is nobody, or the user did not answer.

@@ -60,40 +60,49 @@ impl Documents {
         &self,
         scope: Scope,
         name: impl Into<String>,
-        mut change: impl FnMut(&mut T) -> Result<R, ToolError> + Send + 'static,
+        change: impl FnMut(&mut T) -> Result<R, ToolError> + Send + 'static,
     ) -> Result<R, ToolError>
     where
         T: Serialize + DeserializeOwned + Default + Send + 'static,
         R: Send + 'static,
     {
-        let (store, name) = (Arc::clone(&self.store), name.into());
-        let shown = name.clone();
-        let (answer, stored) = run_blocking(move || {
-            let mut answer = None;
-            let stored = store.update_document(&scope, &name, &mut |value| {
-                let mut document: T = match value {
-                    Some(value) => parse(&name, value)?,
-                    None => T::default(),
-                };
-                let made = change(&mut document);
-                let refused = made.is_err();
-                answer = Some(made);
-                if refused {
-                    return Err(StoreError::failed("refused"));
-                }
-                serde_json::to_value(&document)
-                    .map_err(|error| StoreError::caused(format!("{name} cannot be stored"), error))
-            });
-            (answer, stored)
-        })
-        .await?;
+        let (documents, name) = (self.clone(), name.into());
+        run_blocking(move || documents.update_here(&scope, &name, change)).await?
+    }
+
+    /// The same on this thread, which may have to wait.
+    ///
+    /// # Errors
+    /// As [`Documents::update`].
+    pub fn update_here<T, R>(
+        &self,
+        scope: &Scope,
+        name: &str,
+        mut change: impl FnMut(&mut T) -> Result<R, ToolError>,
+    ) -> Result<R, ToolError>
+    where
+        T: Serialize + DeserializeOwned + Default,
+    {
+        let mut answer = None;
+        let stored = self.store.update_document(scope, name, &mut |value| {
+            let mut document: T = match value {
+                Some(value) => parse(name, value)?,
+                None => T::default(),
+            };
+            let made = change(&mut document);
+            let refused = made.is_err();
+            answer = Some(made);
+            if refused {
+                return Err(StoreError::failed("refused"));
+            }
+            serde_json::to_value(&document)
+                .map_err(|error| StoreError::caused(format!("{name} cannot be stored"), error))
+        });
         match (answer, stored) {
             (Some(Err(refusal)), _) => Err(refusal),
-            (_, Err(error)) => {
-                Err(ToolError::caused(format!("{shown} could not be stored"), error))
-            }
+            (_, Err(error)) => Err(ToolError::caused(format!("{name} could not be stored"), error)),
             (Some(Ok(answer)), Ok(())) => Ok(answer),
-            (None, Ok(())) => Err(ToolError::failed(format!("{shown} was not changed"))),
+            (None, Ok(())) => Err(ToolError::failed(format!("{name} was not changed"))),
         }
     }
 }

@@ -179,7 +179,7 @@ pub struct InitError {
 }
 
 impl InitError {
-    /// Says what is missing and how to supply it.
+    /// Says what is missing and how to supply it. It holds until a tool comes or goes: nobody asks before.
     pub fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }

@@ -164,7 +164,7 @@ impl Heard {
         self.lock().context.clone()
     }
 
-    fn demands(&self) -> bool {
+    pub(crate) fn demands(&self) -> bool {
         matches!(self.lock().word, Some(Word::Ask { .. }))
     }
 

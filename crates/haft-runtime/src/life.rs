@@ -18,6 +18,9 @@ use crate::store::CallState;
 /// Time between two progress events of one call: ten a second are as many as an eye can use.
 const BEAT: Duration = Duration::from_millis(100);
 
+/// A call that is over within this is written down all at once; one that takes longer is told of meanwhile.
+const MOMENT: Duration = Duration::from_millis(5);
+
 /// How a call ends, as it is told.
 pub(crate) type Ending = Result<Arc<Output>, (ErrorReport, Metadata)>;
 
@@ -171,7 +174,10 @@ impl Life {
     /// Only polled while the call waits for something: what is over before that is told all at once.
     pub(crate) async fn keep_beat(&self) {
         loop {
-            drop(self.stage().arrival.take());
+            if self.stage().arrival.is_some() {
+                tokio::time::sleep(MOMENT).await;
+                drop(self.stage().arrival.take());
+            }
             while let Some(due) = self.progress_due() {
                 tokio::time::sleep_until(due).await;
                 self.flush_if_due();

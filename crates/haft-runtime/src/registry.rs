@@ -146,7 +146,7 @@ impl Entry {
     }
 
     /// Builds the tool. Whatever goes wrong in it is its own affair.
-    async fn build(&self, cx: &InitContext<'_>) -> Result<Arc<Shown>, String> {
+    async fn build(&self, cx: &InitContext<'_>) -> Result<Arc<Shown>, Unbuilt> {
         let build = async {
             let tool = match &self.make {
                 Make::Ready(tool) => Arc::clone(tool),
@@ -156,11 +156,19 @@ impl Entry {
             Ok(Arc::new(Shown { tool, schema }))
         };
         match tokio::time::timeout(PATIENCE, AssertUnwindSafe(build).catch_unwind()).await {
-            Ok(Ok(built)) => built,
-            Ok(Err(_)) => Err("it panicked while it was built".to_owned()),
-            Err(_) => Err("it was not ready within 10 s".to_owned()),
+            Ok(Ok(built)) => built.map_err(Unbuilt::ForGood),
+            Ok(Err(_)) => Err(Unbuilt::ThisTime("it panicked while it was built")),
+            Err(_) => Err(Unbuilt::ThisTime("it was not ready within 10 s")),
         }
     }
+}
+
+/// Why a tool could not be built.
+enum Unbuilt {
+    /// It says itself what it lacks, and will lack it when it is asked again.
+    ForGood(String),
+    /// Another time it may be built.
+    ThisTime(&'static str),
 }
 
 /// A snapshot of the registry, so that building tools holds no lock.
@@ -182,10 +190,13 @@ impl Plan {
             async move {
                 match refused {
                     Some(left_out) => Err((left_out, false)),
-                    None => entry
-                        .build(cx)
-                        .await
-                        .map_err(|reason| (LeftOut { id: entry.id, reason, denied: None }, true)),
+                    None => entry.build(cx).await.map_err(|unbuilt| {
+                        let (reason, may_come) = match unbuilt {
+                            Unbuilt::ForGood(reason) => (reason, false),
+                            Unbuilt::ThisTime(reason) => (reason.to_owned(), true),
+                        };
+                        (LeftOut { id: entry.id, reason, denied: None }, may_come)
+                    }),
                 }
             }
         };
@@ -193,8 +204,8 @@ impl Plan {
         for built in join_all(self.entries.iter().map(build)).await {
             match built {
                 Ok(tool) => drop(shown.insert(tool.id().to_owned(), tool)),
-                Err((tool, broken)) => {
-                    failed |= broken;
+                Err((tool, may_come)) => {
+                    failed |= may_come;
                     left_out.push(tool);
                 }
             }

@@ -37,7 +37,7 @@ pub(crate) struct Built {
     /// Tools that answer, and are not advertised until they were found.
     pub(crate) deferred: BTreeSet<String>,
     pub(crate) fallback: Option<Arc<Shown>>,
-    /// A tool could not be built; another time it may.
+    /// A tool was not built that may be another time.
     pub(crate) failed: bool,
 }
 

@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -33,6 +34,10 @@ pub struct Request {
     pub protocol: Protocol,
     /// Its body.
     pub body: Value,
+    /// When all of it had come.
+    pub received: Instant,
+    /// When all of the answer had been sent, if it has.
+    pub answered: Option<Instant>,
 }
 
 impl Request {
@@ -166,19 +171,25 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let Some(request) = Incoming::read(&stream)? else { return Ok(()) };
-        let (answer, fault) = self.answer(request);
+        let (number, answer, fault) = self.answer(request, Instant::now());
         answer.write(&mut stream, &fault)?;
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(request) = number.and_then(|number| requests.get_mut(number)) {
+            request.answered = Some(Instant::now());
+        }
+        drop(requests);
         stream.shutdown(Shutdown::Both)
     }
 
-    fn answer(&self, request: Incoming) -> (Outgoing, Fault) {
+    /// What a request is answered, and its number if it is one that the script knows.
+    fn answer(&self, request: Incoming, received: Instant) -> (Option<usize>, Outgoing, Fault) {
         let body: Option<Value> = serde_json::from_slice(&request.body).ok();
         let asks = request.method == "POST";
         let (Some(protocol), Some(body), true) = (Protocol::at(&request.path), body, asks) else {
-            return (other(&request), Fault::None);
+            return (None, other(&request), Fault::None);
         };
         let Incoming { path, headers, .. } = request;
-        let request = Request { path, headers, protocol, body };
+        let request = Request { path, headers, protocol, body, received, answered: None };
         let number = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request.clone());
@@ -188,9 +199,9 @@ impl Shared {
         if let Fault::Status(status, retry_after) = fault {
             let error = json!({ "type": "error", "message": format!("status {status}") });
             let body = json!({ "type": "error", "error": error }).to_string().into_bytes();
-            return (Outgoing { status, kind: JSON, retry_after, body }, fault);
+            return (Some(number), Outgoing { status, kind: JSON, retry_after, body }, fault);
         }
-        (self.turn(&request, fault == Fault::Error), fault)
+        (Some(number), self.turn(&request, fault == Fault::Error), fault)
     }
 
     /// The next turn of the script, in the form that the request asks for.

@@ -2,6 +2,7 @@
 
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
+use haft_workspace::Workspace;
 use haft_workspace::glob::{FileType, Filter};
 use haft_workspace::path::Place;
 use haft_workspace::search::{Meaning, Query};
@@ -101,11 +102,15 @@ impl Tool for Grep {
         cx.ask(Ask::new(format!("search {}", place.shown()), effects)).await?;
         let (until, limits) = (Until::new(cx.cancel.clone()), cx.limits().clone());
         let job = job::Job { request, place, access, until, limits };
-        let seen = self.files.blocking(move |workspace| job.run(workspace)).await??;
-        for (path, stamp) in seen.stamps {
-            self.files.stamps.add(cx, &path, stamp).await?;
-        }
-        Ok(seen.output)
+        let (stamps, session) = (self.files.stamps.clone(), cx.session.clone());
+        let search = move |workspace: &Workspace| {
+            let seen = job.run(workspace)?;
+            for (path, stamp) in &seen.stamps {
+                stamps.add(&session, path, stamp)?;
+            }
+            Ok(seen.output)
+        };
+        self.files.blocking(search).await?
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {

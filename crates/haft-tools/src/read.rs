@@ -1,7 +1,11 @@
 //! `read`: a file as a model can read it.
 
-use haft_runtime::permission::{Ask, Effect};
-use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
+use std::sync::Arc;
+
+use haft_runtime::permission::{Ask, Effect, EffectKind, Policy};
+use haft_runtime::{
+    CancellationToken, Context, InitContext, InitError, Output, SessionId, Tool, ToolError, Traits,
+};
 use haft_workspace::Workspace;
 use haft_workspace::kind::{Kind, sniff};
 use haft_workspace::open::Opened;
@@ -10,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::change::current;
-use crate::files::Files;
-use crate::stamps::Stamp;
+use crate::files::{Files, failed};
+use crate::stamps::{Stamp, Stamps};
 
 mod attach;
 mod folder;
@@ -80,17 +84,19 @@ impl Tool for Read {
     }
 
     async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
-        let place = self.files.locate(&params.file_path).await?;
+        let view = View { params, bytes: cx.limits().bytes, lines: cx.limits().lines };
+        let (stamps, session) = (self.files.stamps.clone(), cx.session.clone());
+        let look = Arc::new(Look { view, stamps, session, cancel: cx.cancel.clone() });
+        // What the rules allow is read at once, by the thread that found it.
+        let (own, rules) = (Arc::clone(&look), cx.rules());
+        let found = move |workspace: &Workspace| own.unless_asked(workspace, rules.as_deref());
+        let place = match self.files.blocking(found).await?? {
+            Found::Read(output) => return Ok(output),
+            Found::Asks(place) => place,
+        };
         let effects = self.files.reading(&place, cx).await?;
         cx.ask(Ask::new(format!("read {}", place.shown()), effects)).await?;
-        let view = View { params, bytes: cx.limits().bytes, lines: cx.limits().lines };
-        let (cancel, at) = (cx.cancel.clone(), place.clone());
-        let read = move |workspace: &Workspace| view.of(workspace, &at, &|| cancel.is_cancelled());
-        let Seen { output, stamp } = self.files.blocking(read).await??;
-        if let Some(stamp) = stamp {
-            self.files.stamps.add(cx, &place.path, stamp).await?;
-        }
-        Ok(output)
+        self.files.blocking(move |workspace| look.at(workspace, &place)).await?
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
@@ -99,6 +105,48 @@ impl Tool for Read {
 
     fn traits(&self) -> Traits {
         Traits::READ_ONLY
+    }
+}
+
+/// A file that a session is to be shown.
+struct Look {
+    view: View,
+    stamps: Stamps,
+    session: SessionId,
+    cancel: CancellationToken,
+}
+
+/// What came of looking for a file.
+enum Found {
+    Read(Output),
+    Asks(Place),
+}
+
+impl Look {
+    /// Finds the file, and reads it if the rules allow that without a question.
+    fn unless_asked(
+        &self,
+        workspace: &Workspace,
+        rules: Option<&Policy>,
+    ) -> Result<Found, ToolError> {
+        let place = workspace.locate(&self.view.params.file_path).map_err(failed)?;
+        let effect = || Effect::on_path(EffectKind::Read, &place.path, workspace.root());
+        match rules {
+            Some(rules) if place.inside.is_some() && rules.allows(&effect()) => {
+                self.at(workspace, &place).map(Found::Read)
+            }
+            _ => Ok(Found::Asks(place)),
+        }
+    }
+
+    /// Reads it, and remembers what was seen of it.
+    fn at(&self, workspace: &Workspace, place: &Place) -> Result<Output, ToolError> {
+        let Seen { output, stamp } =
+            self.view.of(workspace, place, &|| self.cancel.is_cancelled())?;
+        if let Some(stamp) = stamp {
+            self.stamps.add(&self.session, &place.path, &stamp)?;
+        }
+        Ok(output)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_runtime::{Context, Documents, InitContext, Scope, SessionId, ToolError};
 use haft_workspace::write::Hash;
@@ -130,15 +130,16 @@ pub(crate) struct Moved {
     pub(crate) added: u64,
 }
 
-/// Where stamps are kept: in the store, or for the life of the program if there is none.
+/// Where stamps are kept: in the store, or for the life of the program if there is none. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Stamps {
     documents: Option<Documents>,
-    memory: Mutex<HashMap<(SessionId, PathBuf), Stamp>>,
+    memory: Arc<Mutex<HashMap<(SessionId, PathBuf), Stamp>>>,
 }
 
 impl Stamps {
     pub(crate) fn open(cx: &InitContext<'_>) -> Self {
-        Self { documents: cx.documents.cloned(), memory: Mutex::default() }
+        Self { documents: cx.documents.cloned(), memory: Arc::default() }
     }
 
     /// What the session of a call has seen of a file.
@@ -172,38 +173,41 @@ impl Stamps {
         }
     }
 
-    /// Remembers what was shown.
-    pub(crate) async fn add(
+    /// Remembers what was shown. For a thread that may wait.
+    pub(crate) fn add(
         &self,
-        cx: &Context,
+        session: &SessionId,
         path: &Path,
-        seen: Stamp,
+        seen: &Stamp,
     ) -> Result<(), ToolError> {
-        self.update(cx, path, move |stamp| stamp.merge(seen.clone())).await
+        self.update(session, path, |stamp| stamp.merge(seen.clone()))
     }
 
     /// Remembers what a change of ours has made of a file.
     pub(crate) async fn set(&self, cx: &Context, path: &Path, now: Stamp) -> Result<(), ToolError> {
-        self.update(cx, path, move |stamp| *stamp = now.clone()).await
+        let (own, session, path) = (self.clone(), cx.session.clone(), path.to_owned());
+        let set = move || own.update(&session, &path, |stamp| *stamp = now.clone());
+        let done = tokio::task::spawn_blocking(set).await;
+        done.map_err(|error| ToolError::caused("the store did not answer", error))?
     }
 
-    async fn update(
+    fn update(
         &self,
-        cx: &Context,
+        session: &SessionId,
         path: &Path,
-        mut change: impl FnMut(&mut Stamp) + Send + 'static,
+        mut change: impl FnMut(&mut Stamp),
     ) -> Result<(), ToolError> {
         match &self.documents {
             Some(documents) => {
-                let change = move |stamp: &mut Stamp| {
+                let scope = Scope::Session(session.clone());
+                documents.update_here(&scope, &name(path), |stamp: &mut Stamp| {
                     change(stamp);
                     Ok(())
-                };
-                documents.update(scope(cx), name(path), change).await
+                })
             }
             None => {
                 let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-                change(memory.entry((cx.session.clone(), path.to_owned())).or_default());
+                change(memory.entry((session.clone(), path.to_owned())).or_default());
                 Ok(())
             }
         }

@@ -165,7 +165,8 @@ impl Policy {
     }
 
     /// Whether the rules alone allow `effect`: as [`Policy::decide`] says, but at no cost for words.
-    pub(super) fn allows(&self, effect: &Effect) -> bool {
+    #[must_use]
+    pub fn allows(&self, effect: &Effect) -> bool {
         let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
         words.last().is_some_and(|word| word.action() == Action::Allow)
             && words.iter().all(|word| word.action() != Action::Deny)

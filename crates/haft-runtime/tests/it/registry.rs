@@ -124,6 +124,27 @@ async fn a_toolset_is_built_once_per_audience() {
     assert_eq!(BUILT.load(Ordering::SeqCst) - before, 2);
 }
 
+static TRIED: AtomicU32 = AtomicU32::new(0);
+
+simple_tool!(Lacking, "lacking", init: {
+    TRIED.fetch_add(1, Ordering::SeqCst);
+    Err(InitError::new("no engine found"))
+}, offered: |_| Ok(()));
+
+#[tokio::test]
+async fn a_tool_that_says_what_it_lacks_is_not_asked_again_for_each_call() {
+    let mut registry = Registry::new();
+    registry.tool::<Lacking>();
+    let runtime = Runtime::builder("/project").registry(registry).build();
+    for _ in 0..3 {
+        assert_eq!(runtime.toolset(&audience()).await.left_out()[0].reason, "no engine found");
+    }
+    assert_eq!(TRIED.load(Ordering::SeqCst), 1);
+    runtime.add_tool(Arc::new(Dynamic("ape"))).unwrap();
+    runtime.toolset(&audience()).await;
+    assert_eq!(TRIED.load(Ordering::SeqCst), 2, "when something has changed, it may be there");
+}
+
 /// A tool that is data.
 struct Dynamic(&'static str);
 

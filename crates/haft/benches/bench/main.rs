@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, reason = "a bench that cannot set itself up has nothing to say")]
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
+mod agents;
 mod files;
 mod mcp;
 mod measure;
@@ -21,7 +22,7 @@ use measure::Row;
 type Sizes = (&'static str, fn() -> Vec<memory::Peak>);
 type Area = (&'static str, fn() -> Vec<Row>);
 
-const AREAS: [Area; 7] = [
+const AREAS: [Area; 8] = [
     ("pipeline", pipeline::rows),
     ("permission", permission::rows),
     ("files", files::rows),
@@ -29,6 +30,7 @@ const AREAS: [Area; 7] = [
     ("shell", shell::rows),
     ("start", start::rows),
     ("mcp", mcp::rows),
+    ("agents", agents::rows),
 ];
 
 fn main() {
@@ -44,7 +46,8 @@ fn main() {
     let is_wanted = |area: &&Area| wanted.is_none_or(|word| area.0.contains(word.as_str()));
     let rows: Vec<Row> = AREAS.iter().filter(is_wanted).flat_map(|area| area.1()).collect();
     println!("{}", measure::table(&rows));
-    let sizes: [Sizes; 2] = [("memory", memory::peaks), ("mcp", mcp::sizes)];
+    let sizes: [Sizes; 3] =
+        [("memory", memory::peaks), ("mcp", mcp::sizes), ("agents", agents::sizes)];
     let is_wanted = |name: &str| wanted.is_none_or(|word| name.contains(word.as_str()));
     let peaks: Vec<memory::Peak> =
         sizes.iter().filter(|area| is_wanted(area.0)).flat_map(|area| area.1()).collect();

@@ -1,0 +1,374 @@
+//! `haft run` beside other agents: the same small calls on the same scripted model, in the same run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use haft_scripted::{Fault, Model, Request, Turn};
+use serde_json::{Value, json};
+
+use crate::measure::Row;
+use crate::memory::Peak;
+
+/// Calls of one run; the four kinds in turn.
+const CALLS: usize = 200;
+/// Starts that a median is taken of.
+const STARTS: usize = 5;
+
+/// The peers, as npm has them. They are installed by the bench, once.
+const PEERS: [&str; 3] =
+    ["@earendil-works/pi-coding-agent@0.74.2", "@openai/codex@0.166.0", "opencode-ai@1.18.33"];
+
+/// The whole work of one agent, as its model saw it.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// From its start to its first request.
+    start: Duration,
+    /// The median time from an answer of the model to the next request.
+    call: Duration,
+    /// What it and its children used of the processor.
+    cpu: Duration,
+    /// The most that it and its children had in memory, in bytes.
+    memory: u64,
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let ours = runs(haft, our_calls);
+    let mut rows = vec![
+        Row {
+            name: "agent: a small call, from answer to request, against a fixed 2 ms",
+            figure: ours.call,
+            floor: Duration::from_millis(2),
+            bound: 1.0,
+        },
+        Row {
+            name: "agent: from start to the first request, against a fixed 30 ms",
+            figure: ours.start,
+            floor: Duration::from_millis(30),
+            bound: 1.0,
+        },
+    ];
+    let peers = install();
+    for (program, command, calls, names) in PEER_RUNS {
+        let Some(folder) = &peers else { break };
+        let theirs = run(|home, url| command(&folder.join(program), home, url), calls(CALLS));
+        let figures = [
+            (ours.call, theirs.call, 0.2),
+            (ours.start, theirs.start, 1.0),
+            (ours.cpu, theirs.cpu, 0.2),
+        ];
+        for (name, (figure, floor, bound)) in names.into_iter().zip(figures) {
+            rows.push(Row { name, figure, floor, bound });
+        }
+    }
+    *SEEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(ours);
+    rows
+}
+
+/// What was seen of us, so that memory is not measured by another run.
+static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
+
+/// What `haft run` holds at most in these calls.
+pub(crate) fn sizes() -> Vec<Peak> {
+    let seen = *SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let memory = seen.unwrap_or_else(|| run(haft, our_calls(CALLS))).memory;
+    vec![Peak::new("agent: memory at most in 200 calls, with its commands", memory, 40_000_000)]
+}
+
+type PeerRun =
+    (&'static str, fn(&Path, &Path, &str) -> Command, fn(usize) -> Vec<Turn>, [&'static str; 3]);
+
+const PEER_RUNS: [PeerRun; 3] = [
+    (
+        "pi",
+        pi,
+        pis_calls,
+        [
+            "agent: a small call, against pi",
+            "agent: start, against pi",
+            "agent: processor, against pi",
+        ],
+    ),
+    (
+        "codex",
+        codex,
+        codex_calls,
+        [
+            "agent: a small call, against codex",
+            "agent: start, against codex",
+            "agent: processor, against codex",
+        ],
+    ),
+    (
+        "opencode",
+        opencode,
+        opencodes_calls,
+        [
+            "agent: a small call, against opencode",
+            "agent: start, against opencode",
+            "agent: processor, against opencode",
+        ],
+    ),
+];
+
+/// One whole run, with the start's median over several short ones.
+fn runs(command: fn(&Path, &str) -> Command, calls: fn(usize) -> Vec<Turn>) -> Seen {
+    let mut starts: Vec<Duration> = (0..STARTS).map(|_| run(command, calls(0)).start).collect();
+    starts.sort();
+    let start = starts.get(STARTS / 2).copied().unwrap_or_default();
+    Seen { start, ..run(command, calls(CALLS)) }
+}
+
+/// Lets an agent work through the script in a folder of its own.
+fn run(command: impl Fn(&Path, &str) -> Command, script: Vec<Turn>) -> Seen {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let (home, work) = (dir.path().join("home"), dir.path().join("work"));
+    fs_err::create_dir_all(&home).expect("a home");
+    fs_err::create_dir_all(&work).expect("a workspace");
+    fs_err::write(work.join("a.txt"), "alpha\nround 0\ngamma\n").expect("written");
+    let (pid, memory) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU64::new(0)));
+    let (of, most) = (Arc::clone(&pid), Arc::clone(&memory));
+    let wanted = script.len().saturating_sub(1);
+    let model = Model::unreliable(script, move |_| {
+        most.fetch_max(held(of.load(Ordering::Relaxed)), Ordering::Relaxed);
+        Fault::None
+    });
+    let model = model.expect("a port of loopback");
+    let mut command = command(&home, model.url());
+    command.current_dir(&work).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let (before, begin) = (children_cpu(), Instant::now());
+    let mut child = command.spawn().expect("the agent starts");
+    pid.store(child.id(), Ordering::Relaxed);
+    child.wait().expect("it ends");
+    let (cpu, requests) = (children_cpu() - before, model.requests());
+    assert_eq!(model.results().len(), wanted, "every call was answered: {command:?}");
+    let first = requests.first().expect("a request");
+    let start = first.received.duration_since(begin);
+    Seen { start, call: between(&requests), cpu, memory: memory.load(Ordering::Relaxed) }
+}
+
+/// The median time from an answer to the request that follows it in the conversation.
+fn between(requests: &[Request]) -> Duration {
+    let mut taken: Vec<Duration> = requests
+        .windows(2)
+        .filter_map(|pair| {
+            let [answered, next] = pair else { return None };
+            let goes_on = next.results().len() > answered.results().len();
+            goes_on
+                .then(|| next.received.duration_since(answered.answered.unwrap_or(next.received)))
+        })
+        .collect();
+    taken.sort();
+    taken.get(taken.len() / 2).copied().unwrap_or_default()
+}
+
+/// What a process and its descendants hold in memory now, in bytes.
+fn held(root: u32) -> u64 {
+    let processes = fs_err::read_dir("/proc").expect("processes").flatten();
+    let all: Vec<(u32, u32, u64)> = processes
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let status = fs_err::read_to_string(entry.path().join("status")).ok()?;
+            let field = |name: &str| {
+                let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+                value.trim().trim_end_matches(" kB").parse::<u64>().ok()
+            };
+            let parent = u32::try_from(field("PPid:")?).ok()?;
+            Some((pid, parent, field("VmRSS:").unwrap_or_default() * 1024))
+        })
+        .collect();
+    let (mut family, mut grown) = (vec![root], 0);
+    while let Some(&parent) = family.get(grown) {
+        family.extend(all.iter().filter(|it| it.1 == parent).map(|it| it.0));
+        grown += 1;
+    }
+    all.iter().filter(|it| family.contains(&it.0)).map(|it| it.2).sum()
+}
+
+/// What children that have ended used of the processor so far.
+fn children_cpu() -> Duration {
+    let stat = fs_err::read_to_string("/proc/self/stat").expect("our own state");
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let fields: Vec<u64> = after_name.split(' ').filter_map(|it| it.parse().ok()).collect();
+    // Without the name and the letter before it, these are the 16th and the 17th field of proc(5).
+    let ticks: u64 = fields.iter().skip(12).take(2).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// One kind of call: the tool and its arguments in this round.
+type Kind = fn(usize) -> (&'static str, Value);
+
+/// The calls of a script, by what each agent has for the four kinds.
+fn script(count: usize, kinds: [Kind; 4]) -> Vec<Turn> {
+    let turn = |number: usize| {
+        let kind = kinds.iter().cycle().nth(number % 4).expect("four kinds");
+        let (tool, args) = kind(number / 4);
+        Turn::call(tool, args)
+    };
+    (0..count).map(turn).chain([Turn::say("Done.")]).collect()
+}
+
+fn rounds(round: usize) -> (String, String) {
+    (format!("round {round}"), format!("round {}", round + 1))
+}
+
+fn our_calls(count: usize) -> Vec<Turn> {
+    script(
+        count,
+        [
+            |_| ("read", json!({ "file_path": "a.txt" })),
+            |round| {
+                let (old, new) = rounds(round);
+                ("edit", json!({ "file_path": "a.txt", "old_string": old, "new_string": new }))
+            },
+            |round| ("grep", json!({ "pattern": rounds(round).1 })),
+            |round| ("bash", json!({ "command": format!("echo {round}"), "description": "Say" })),
+        ],
+    )
+}
+
+fn pis_calls(count: usize) -> Vec<Turn> {
+    script(
+        count,
+        [
+            |_| ("read", json!({ "path": "a.txt" })),
+            |round| {
+                let (old, new) = rounds(round);
+                ("edit", json!({ "path": "a.txt", "edits": [{ "oldText": old, "newText": new }] }))
+            },
+            |round| ("bash", json!({ "command": format!("grep -rn '{}' .", rounds(round).1) })),
+            |round| ("bash", json!({ "command": format!("echo {round}") })),
+        ],
+    )
+}
+
+fn codex_calls(count: usize) -> Vec<Turn> {
+    script(
+        count,
+        [
+            |_| ("exec_command", json!({ "cmd": "cat a.txt" })),
+            |round| {
+                let (old, new) = rounds(round);
+                ("exec_command", json!({ "cmd": format!("sed -i 's/{old}/{new}/' a.txt") }))
+            },
+            |round| ("exec_command", json!({ "cmd": format!("grep -rn '{}' .", rounds(round).1) })),
+            |round| ("exec_command", json!({ "cmd": format!("echo {round}") })),
+        ],
+    )
+}
+
+fn opencodes_calls(count: usize) -> Vec<Turn> {
+    script(
+        count,
+        [
+            |_| ("read", json!({ "filePath": "a.txt" })),
+            |round| {
+                let (old, new) = rounds(round);
+                ("edit", json!({ "filePath": "a.txt", "oldString": old, "newString": new }))
+            },
+            |round| {
+                (
+                    "bash",
+                    json!({ "command": format!("grep -rn '{}' .", rounds(round).1), "description": "Search" }),
+                )
+            },
+            |round| ("bash", json!({ "command": format!("echo {round}"), "description": "Say" })),
+        ],
+    )
+}
+
+fn put(path: PathBuf, text: &str) {
+    fs_err::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs_err::write(path, text).expect("written");
+}
+
+fn haft(home: &Path, url: &str) -> Command {
+    let config = format!(
+        "model = \"scripted/m\"\n[provider.scripted]\nkind = \"chat\"\nbase_url = \"{url}/v1\"\n\
+         key_env = \"SCRIPTED_KEY\"\n[provider.scripted.models.m]\ncontext = 200000\n"
+    );
+    put(home.join(".config/haft/config.toml"), &config);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+    command.args(["run", "go", "--allow-all"]);
+    at_home(&mut command, home);
+    command
+}
+
+fn pi(program: &Path, home: &Path, url: &str) -> Command {
+    let compat = json!({ "supportsDeveloperRole": false, "supportsReasoningEffort": false });
+    let provider = json!({
+        "baseUrl": format!("{url}/v1"), "api": "openai-completions", "apiKey": "none",
+        "compat": compat, "models": [{ "id": "m" }],
+    });
+    let config = json!({ "providers": { "scripted": provider } });
+    put(home.join(".pi/agent/models.json"), &config.to_string());
+    let mut command = Command::new(program);
+    command.args(["-p", "go", "--model", "scripted/m", "--offline"]);
+    at_home(&mut command, home);
+    command
+}
+
+fn codex(program: &Path, home: &Path, url: &str) -> Command {
+    let config = format!(
+        "model = \"scripted\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\n\
+         name = \"scripted\"\nbase_url = \"{url}/v1\"\nwire_api = \"responses\"\nenv_key = \"SCRIPTED_KEY\"\n"
+    );
+    put(home.join(".codex/config.toml"), &config);
+    let mut command = Command::new(program);
+    let free = "--dangerously-bypass-approvals-and-sandbox";
+    command.args(["exec", "--skip-git-repo-check", free, "go"]);
+    at_home(&mut command, home);
+    command
+}
+
+fn opencode(program: &Path, home: &Path, url: &str) -> Command {
+    let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "none" });
+    let model =
+        json!({ "name": "m", "tool_call": true, "limit": { "context": 200_000, "output": 8000 } });
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options,
+        "models": { "m": model },
+    });
+    let config = json!({
+        "model": "scripted/m", "small_model": "scripted/m", "autoupdate": false, "share": "disabled",
+        "provider": { "scripted": provider },
+    });
+    put(home.join(".config/opencode/opencode.json"), &config.to_string());
+    let mut command = Command::new(program);
+    command
+        .args(["run", "go"])
+        .env("OPENCODE_DISABLE_AUTOUPDATE", "1")
+        .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+        .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
+    at_home(&mut command, home);
+    command
+}
+
+/// Nothing of the one who runs the bench is seen or touched.
+fn at_home(command: &mut Command, home: &Path) {
+    command.env("HOME", home).env("SCRIPTED_KEY", "none");
+    for variable in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+        command.env_remove(variable);
+    }
+}
+
+/// Where the peers' programs are; none if npm cannot install them.
+fn install() -> Option<PathBuf> {
+    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/peers");
+    let (list, wanted) = (into.join("installed"), PEERS.join(" "));
+    if fs_err::read_to_string(&list).ok().as_ref() != Some(&wanted) {
+        fs_err::create_dir_all(&into).expect("a folder for the peers");
+        println!("installing {wanted}");
+        let quiet = ["--silent", "--no-audit", "--no-fund", "--no-package-lock", "--no-save"];
+        let mut npm = Command::new("npm");
+        npm.arg("install").arg("--prefix").arg(&into);
+        if !npm.args(quiet).args(PEERS).status().is_ok_and(|status| status.success()) {
+            println!("the peers cannot be installed with npm; their rows are left out");
+            return None;
+        }
+        fs_err::write(list, wanted).expect("written");
+    }
+    fs_err::canonicalize(into.join("node_modules/.bin")).ok()
+}
