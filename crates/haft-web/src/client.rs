@@ -277,6 +277,10 @@ impl Response {
                 return Err(too_large());
             }
         }
+        // Nothing is nothing, however it is said to be encoded.
+        if raw == 0 {
+            return Ok(Vec::new());
+        }
         decoder.finish().map_err(broken)
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use haft_address::not_public;
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -185,8 +186,10 @@ impl ProxyServer {
             })?;
         let user = url.username();
         let authorization = (!user.is_empty()).then(|| {
-            let pair = format!("{user}:{}", url.password().unwrap_or_default());
-            format!("Basic {}", STANDARD.encode(pair))
+            // As they are, not as a URL has to write them.
+            let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+            let pair = [plain(user), b":".to_vec(), plain(url.password().unwrap_or_default())];
+            format!("Basic {}", STANDARD.encode(pair.concat()))
         });
         Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), authorization })
     }
@@ -217,6 +220,10 @@ impl ProxyServer {
         // Byte by byte: what follows the answer belongs to the tunnel.
         while !answer.ends_with(b"\r\n\r\n") && answer.len() < PROXY_ANSWER {
             answer.push(stream.read_u8().await.map_err(failed)?);
+        }
+        if !answer.ends_with(b"\r\n\r\n") {
+            let why = "what it says before it lets us through has no end".to_owned();
+            return Err(WebError::Broken { host, why });
         }
         let answer = String::from_utf8_lossy(&answer);
         let line = answer.lines().next().unwrap_or_default();

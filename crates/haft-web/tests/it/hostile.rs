@@ -43,6 +43,28 @@ async fn compressed_pages_are_read() {
 }
 
 #[tokio::test]
+async fn nothing_is_nothing_however_it_is_encoded() {
+    for encoding in ["gzip", "deflate", "br", "zstd"] {
+        let site = Site::saying(encoded(encoding, b""));
+        let fetcher = fetcher(settings(), Names::local());
+        assert_eq!(page(&fetcher, &site.url("/")).await.0.bytes, b"", "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn many_blocks_with_nothing_in_them_are_nothing() {
+    // A frame of its own window, then blocks of three bytes that say nothing, and the last one.
+    let mut body = b"\x28\xb5\x2f\xfd\x00\x58".to_vec();
+    body.resize(5 << 20, 0);
+    let whole = body.len() - (body.len() - 6) % 3;
+    body.truncate(whole);
+    body.extend_from_slice(b"\x01\x00\x00");
+    let site = Site::saying(encoded("zstd", &body));
+    let fetcher = fetcher(settings(), Names::local());
+    assert_eq!(page(&fetcher, &site.url("/")).await.0.bytes, b"");
+}
+
+#[tokio::test]
 async fn a_bomb_is_stopped_where_it_gets_too_long() {
     // Hundreds of megabytes to a gigabyte, each in well under a megabyte.
     let brotli = include_bytes!("bomb.br");

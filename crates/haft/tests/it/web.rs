@@ -164,6 +164,11 @@ fn no_server_makes_us_take_much_memory() {
             "/rows" => send(stream, &full_of("<table><tr><td colspan=9 rowspan=9>x")),
             "/formatting" => send(stream, &full_of("<b><i><a href=x>x<p>")),
             "/text" => send(stream, &ok("text/plain; charset=shift_jis", vec![0x93; 5_000_000])),
+            "/deep" => {
+                let (open, close) = ("[".repeat(120), "]".repeat(120));
+                let text = format!("{open}{}1{close}", "1,".repeat(2_400_000));
+                send(stream, &ok("application/json", text));
+            }
             "/garbled" => send(stream, &ok("text/html; charset=utf-8", vec![0xFE; 5_000_000])),
             "/ruins" => send(stream, &encoded("gzip", &vec![0x1F; 5_000_000])),
             "/unknown" => send(stream, &encoded("lzma", &vec![b'x'; 5_000_000])),
@@ -201,6 +206,7 @@ fn no_server_makes_us_take_much_memory() {
         "/rows",
         "/formatting",
         "/text",
+        "/deep",
         "/garbled",
         "/ruins",
         "/unknown",
