@@ -2,7 +2,7 @@
 
 use haft_runtime::{Answer, Choice, Context, Question};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::names::bounded;
 
@@ -101,7 +101,7 @@ fn typed(schema: &Value, chosen: &[String]) -> Option<Value> {
             _ => None,
         },
         Some("integer") => first.parse::<i64>().ok().map(Into::into),
-        Some("number") => first.parse::<f64>().ok().map(Into::into),
+        Some("number") => first.parse().ok().and_then(Number::from_f64).map(Value::Number),
         Some("array") => chosen.iter().all(is_listed).then(|| chosen.to_vec().into()),
         _ => chosen.first().filter(|one| is_listed(one)).map(|one| one.as_str().into()),
     }
@@ -124,6 +124,8 @@ mod tests {
                 "sure": { "type": "boolean" },
             },
         });
+        assert_eq!(typed(&json!({ "type": "number" }), &["2.5".to_owned()]), Some(json!(2.5)));
+        assert_eq!(typed(&json!({ "type": "number" }), &["NaN".to_owned()]), None);
         let properties = schema["properties"].as_object().unwrap();
         let given = |words: [&str; 3]| {
             let answer = |word: &str| Answer {

@@ -219,7 +219,7 @@ fn refused(
 
 /// What the server says its answer is.
 fn kind(response: &Response) -> String {
-    response.header(&CONTENT_TYPE).unwrap_or_default().to_owned()
+    response.header(&CONTENT_TYPE).unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The events of a stream, each of bounded length.

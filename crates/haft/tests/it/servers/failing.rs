@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::names;
+use crate::mcp::{self, Client, Era, Forms};
 use crate::world::World;
 
 #[test]
@@ -120,4 +121,18 @@ pub(super) fn crooked_tools_are_left_out(world: &World) {
     let doctor = world.haft(&["doctor"]).run().stdout;
     assert!(doctor.contains("bare: its definition does not fit the protocol"), "{doctor}");
     world.allowed("srv_echo", json!({ "text": "still" })).done();
+}
+
+#[test]
+fn a_server_whose_tools_change_all_the_time_is_not_asked_all_the_time() {
+    let world = World::new();
+    world.with_server("restless", "");
+    let mut client = Client::start(&world, Era::Old, Forms::Unknown, &["--allow-all"]);
+    let mut lists = || -> u32 {
+        mcp::text(&client.call("srv_lists", &json!({}))).parse().expect("how often it was asked")
+    };
+    let (first, begin) = (lists(), Instant::now());
+    // The first change is followed at once, the others not before a second is over.
+    while lists() < first + 3 {}
+    assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
 }

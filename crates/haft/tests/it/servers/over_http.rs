@@ -3,7 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use serde_json::{Value, json};
+
 use super::failing::crooked_tools_are_left_out;
+use crate::mcp::{self, Client, Era, Forms};
 use crate::world::World;
 
 #[test]
@@ -61,6 +64,31 @@ fn servers_over_http_are_reached_with_their_headers() {
     world.user_config(&format!("[mcp.web]\nurl = \"http://{nobody}/mcp\"\n"));
     let report = world.report();
     assert!(report["why"].as_str().unwrap().contains("refused"), "{report}");
+}
+
+#[test]
+fn a_server_that_has_forgotten_the_session_is_greeted_again() {
+    let world = World::new();
+    let http = Http::start(&world, "http-sessions", None);
+    world.user_config(&format!(
+        "[mcp.web]\nurl = \"{}\"\nheaders = {{ X-Key = \"open sesame\" }}\n",
+        http.1
+    ));
+    let client = || Client::start(&world, Era::Old, Forms::Unknown, &["--allow-all"]);
+    let said = |client: &mut Client, tool: &str, args: Value| {
+        mcp::text(&client.call(tool, &args)).to_owned()
+    };
+    let mut calling = client();
+    assert_eq!(said(&mut calling, "web_forget", json!({})), "forgot 1");
+    // The call was refused and did nothing, so it is made again.
+    assert_eq!(said(&mut calling, "web_echo", json!({ "text": "again" })), "again");
+    assert_eq!(calling.close(), 0);
+    let mut reading = client();
+    said(&mut reading, "web_forget", json!({}));
+    let told = said(&mut reading, "web_resource", json!({}));
+    assert!(told.contains("has forgotten the session"), "{told}");
+    assert!(said(&mut reading, "web_resource", json!({})).contains("note://one"));
+    assert_eq!(reading.close(), 0);
 }
 
 #[test]
