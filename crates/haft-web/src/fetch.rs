@@ -178,8 +178,10 @@ impl Fetcher {
         let (mime, charset) = media_type(answer.header(&CONTENT_TYPE).unwrap_or_default());
         let text = |name| answer.header(&name).map(str::to_owned);
         let validators = Validators { etag: text(ETAG), modified: text(LAST_MODIFIED) };
-        let may_keep =
-            !text(CACHE_CONTROL).is_some_and(|it| it.to_ascii_lowercase().contains("no-store"));
+        let mut rules = answer.headers.get_all(CACHE_CONTROL).iter();
+        let may_keep = !rules.any(|it| {
+            String::from_utf8_lossy(it.as_bytes()).to_ascii_lowercase().contains("no-store")
+        });
         let bytes = answer.bytes(self.client.settings().most_bytes).await?;
         let page = Arc::new(Page { target, mime, charset, bytes });
         let mut cache = self.cache();

@@ -97,7 +97,11 @@ async fn a_page_is_fetched_once_and_then_only_confirmed() {
 
 #[tokio::test]
 async fn what_must_not_be_stored_is_not() {
-    let site = Site::saying(answer("200 OK", "cache-control: private, no-store\r\n", "secret"));
+    let site = Site::saying(answer(
+        "200 OK",
+        "cache-control: private\r\ncache-control: max-age=60, No-Store\r\n",
+        "secret",
+    ));
     let fetcher = fetcher(settings(), Names::local());
     for _ in 0..2 {
         assert_eq!(page(&fetcher, &site.url("/")).await.1, Source::Server);
