@@ -30,6 +30,16 @@ pub(crate) enum Entry {
     Summary { text: String, usage: Usage },
 }
 
+impl Entry {
+    /// What it has cost.
+    pub(crate) fn usage(&self) -> Usage {
+        match self {
+            Self::User { .. } => Usage::default(),
+            Self::Assistant { usage, .. } | Self::Summary { usage, .. } => *usage,
+        }
+    }
+}
+
 /// Writes an entry down; it is kept when this returns.
 pub(crate) async fn add(
     runtime: &Runtime,
@@ -76,16 +86,45 @@ pub(crate) async fn load(
     runtime: &Runtime,
     session: &SessionId,
 ) -> Result<Conversation, ToolError> {
-    let Some(store) = runtime.store().cloned() else { return Ok(Conversation::default()) };
-    let id = session.clone();
-    let read = tokio::task::spawn_blocking(move || read(&store, &id)).await;
-    let read = read.map_err(|error| ToolError::caused("the log could not be read", error))?;
-    let mut log = read.map_err(|error| ToolError::caused("the log could not be read", error))?;
+    let mut log = find(runtime, session).await?;
     for (call, tool) in std::mem::take(&mut log.open) {
         let report = runtime.end_interrupted(session, call.clone(), tool).await?;
         log.ended.insert(call, Ended::Failed(report.message));
     }
     Ok(log.replay())
+}
+
+/// The conversation of a session that goes on, as it is by now: calls that run have no answer yet.
+pub(crate) async fn glance(
+    runtime: &Runtime,
+    session: &SessionId,
+) -> Result<Vec<Message>, ToolError> {
+    Ok(find(runtime, session).await?.replay().messages)
+}
+
+/// The last words of the model in a session.
+pub(crate) async fn last_words(
+    runtime: &Runtime,
+    session: &SessionId,
+) -> Result<String, ToolError> {
+    let messages = glance(runtime, session).await?;
+    let last = messages.iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
+    Ok(last.map(Message::words).unwrap_or_default())
+}
+
+async fn find(runtime: &Runtime, session: &SessionId) -> Result<Log, ToolError> {
+    let Some(store) = runtime.store().cloned() else { return Ok(Log::default()) };
+    let id = session.clone();
+    blocking(move || read(&store, &id)).await
+}
+
+/// Asks the store for something, on a thread that may wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|error| ToolError::caused("the store did not answer", error))?;
+    done.map_err(|error| ToolError::caused("the store failed", error))
 }
 
 /// What the events of a session amount to.

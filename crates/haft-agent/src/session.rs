@@ -1,18 +1,21 @@
 //! ★ The loop: the model replies, its calls are made, it reads what came of them, until it is done.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+mod beside;
+
+use std::sync::Arc;
 
 use haft_runtime::{
     Arguments, Call, CancellationToken, MessageId, Runtime, SessionId, ToolError, Toolset, lower,
 };
-use serde::Serialize;
 use serde_json::Value;
 
+use crate::company::{Company, Spent};
+use crate::ended::{AgentError, Ended, Why};
 use crate::log::{self, Conversation, Entry};
 use crate::message::{Content, Message, ToolCall};
 use crate::provider::{Piece, Prompt, Provider, ProviderError, Stop};
 use crate::reply::Reply;
+use crate::steering::Steering;
 use crate::tell::Teller;
 use crate::usage::{Price, Usage};
 use crate::window::{self, Window};
@@ -32,6 +35,14 @@ pub struct Agent {
     pub steps: u32,
 }
 
+impl Agent {
+    /// The tools in the form of the model's provider.
+    fn definitions(&self) -> Vec<Value> {
+        let form = self.provider.form();
+        self.toolset.advertised().map(|tool| lower(&tool.definition(), form, false)).collect()
+    }
+}
+
 /// What has to be known about a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
@@ -45,66 +56,6 @@ pub struct ModelSettings {
     pub price: Option<Price>,
 }
 
-/// How a prompt was dealt with.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ended {
-    /// Why the work ended.
-    pub why: Why,
-    /// The model's last words.
-    pub text: String,
-    /// What this prompt cost.
-    pub usage: Usage,
-    /// The same in dollars, where the price is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-}
-
-/// Why the work on a prompt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// The model has nothing more to do.
-    Done,
-    /// The model, or its provider, does not want to answer.
-    Refusal,
-    /// A reply reached its longest, and was cut there.
-    Length,
-    /// It took as many replies as are allowed.
-    Steps,
-    /// It was cancelled.
-    Cancelled,
-}
-
-/// Why the work on a prompt could not go on. The session can, once the cause is gone.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AgentError {
-    /// The model does not reply.
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    /// The session's log cannot be read or written.
-    #[error(transparent)]
-    Log(#[from] ToolError),
-    /// There is nothing to reply to.
-    #[error("there is nothing to go on with: the model has had the last word; say what to do next")]
-    NothingToDo,
-}
-
-/// A way to say something to a session while it works. The model reads it before its next reply.
-#[derive(Debug, Clone, Default)]
-pub struct Steering(Arc<Mutex<VecDeque<Vec<Content>>>>);
-
-impl Steering {
-    /// Says something.
-    pub fn say(&self, content: Vec<Content>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(content);
-    }
-
-    fn take(&self) -> Option<Vec<Content>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
-}
-
 /// A conversation that an agent works in. Everything said in it is in the session's log before it is
 /// acted on, so that another process can go on with it, whenever this one ends.
 pub struct Session {
@@ -114,6 +65,10 @@ pub struct Session {
     tools: Vec<Value>,
     window: Window,
     steering: Steering,
+    /// Who works beside it.
+    company: Option<Arc<dyn Company>>,
+    /// What it has cost since it was opened.
+    spent: Spent,
 }
 
 impl Session {
@@ -124,11 +79,10 @@ impl Session {
     /// If the log cannot be read.
     pub async fn open(agent: Agent, id: SessionId) -> Result<Self, AgentError> {
         let conversation = log::load(agent.toolset.runtime(), &id).await?;
-        let form = agent.provider.form();
-        let advertised = agent.toolset.advertised();
-        let tools = advertised.map(|tool| lower(&tool.definition(), form, false)).collect();
+        let tools = agent.definitions();
         let window = Window::new(agent.model.context, agent.model.max_tokens);
-        Ok(Self { agent, id, conversation, tools, window, steering: Steering::default() })
+        let (steering, company, spent) = (Steering::default(), None, Spent::default());
+        Ok(Self { agent, id, conversation, tools, window, steering, company, spent })
     }
 
     /// Its id.
@@ -173,29 +127,56 @@ impl Session {
     /// # Errors
     /// As [`Session::prompt`], and if the model has had the last word.
     pub async fn go_on(&mut self, cancel: &CancellationToken) -> Result<Ended, AgentError> {
+        self.begin(cancel).await?;
         if matches!(self.messages().last(), None | Some(Message::Assistant { .. })) {
             return Err(AgentError::NothingToDo);
         }
-        let before = self.usage();
-        let why = self.work(cancel).await?;
-        Ok(self.ended(why, before))
+        let before = self.spent();
+        self.heed_steering().await?;
+        let worked = self.work(cancel).await;
+        self.settle().await;
+        let (why, reason) = match worked? {
+            End::Why(why) => (why, None),
+            End::Stopped { reason } => (Why::Stopped, Some(reason)),
+        };
+        Ok(self.ended(why, reason, before))
     }
 
     /// One turn after the other.
-    async fn work(&mut self, cancel: &CancellationToken) -> Result<Why, AgentError> {
+    async fn work(&mut self, cancel: &CancellationToken) -> Result<End, AgentError> {
         for _ in 0..self.agent.steps {
+            self.recast().await;
+            self.renew_tools().await;
             self.make_room(cancel).await?;
-            let Some(replied) = self.reply(cancel).await? else { return Ok(Why::Cancelled) };
-            let has_called = self.make_calls(&replied.message, cancel).await;
+            let Some(replied) = self.reply(cancel).await? else {
+                return Ok(End::Why(Why::Cancelled));
+            };
+            let called = self.make_calls(&replied.message, cancel).await;
+            if let Called::Stopped { reason } = called {
+                return Ok(End::Stopped { reason });
+            }
             if cancel.is_cancelled() {
-                return Ok(Why::Cancelled);
+                return Ok(End::Why(Why::Cancelled));
             }
             let was_steered = self.heed_steering().await?;
-            if !has_called && !was_steered {
-                return Ok(why(replied.stop));
+            if called == Called::Nothing && !was_steered && !self.hears_more(cancel).await? {
+                let is_cancelled = cancel.is_cancelled();
+                return Ok(End::Why(if is_cancelled {
+                    Why::Cancelled
+                } else {
+                    replied.stop.into()
+                }));
             }
         }
-        Ok(Why::Steps)
+        Ok(End::Why(Why::Steps))
+    }
+
+    /// Offers the tools as they are by now: some may have come, gone or been found.
+    async fn renew_tools(&mut self) {
+        if let Some(toolset) = self.agent.toolset.renewed().await {
+            self.agent.toolset = toolset;
+            self.tools = self.agent.definitions();
+        }
     }
 
     /// Lets the model reply, and writes the reply down; none if it was cancelled.
@@ -250,11 +231,11 @@ impl Session {
     }
 
     /// Makes the calls of the last reply, and shows the model what came of them.
-    async fn make_calls(&mut self, message: &MessageId, cancel: &CancellationToken) -> bool {
+    async fn make_calls(&mut self, message: &MessageId, cancel: &CancellationToken) -> Called {
         let calls: Vec<ToolCall> =
             self.messages().last().into_iter().flat_map(Message::calls).cloned().collect();
         if calls.is_empty() {
-            return false;
+            return Called::Nothing;
         }
         let call = |call: ToolCall| Call {
             id: call.id,
@@ -265,17 +246,21 @@ impl Session {
         let settled = self.agent.toolset.execute_all(calls, cancel).await;
         let results = settled.iter().map(log::result).collect();
         self.conversation.messages.push(Message::Results { results });
-        true
+        let stopped = settled.into_iter().find_map(|settled| match settled.result {
+            Err(ToolError::Stopped { reason }) => Some(reason),
+            _ => None,
+        });
+        stopped.map_or(Called::Tools, |reason| Called::Stopped { reason })
     }
 
-    /// Adds what the user said meanwhile.
+    /// Adds what the user said meanwhile, and what became of others.
     async fn heed_steering(&mut self) -> Result<bool, AgentError> {
         let mut was_steered = false;
         while let Some(content) = self.steering.take() {
             self.hear_user(content).await?;
             was_steered = true;
         }
-        Ok(was_steered)
+        Ok(self.hear_news().await? || was_steered)
     }
 
     async fn hear_user(&mut self, content: Vec<Content>) -> Result<(), AgentError> {
@@ -285,6 +270,7 @@ impl Session {
     /// Adds to the conversation what has been written down.
     async fn add(&mut self, message: MessageId, entry: Entry) -> Result<(), AgentError> {
         log::add(self.runtime(), &self.id, message, &entry).await?;
+        self.spent = self.spent.and(Spent::new(entry.usage(), self.agent.model.price));
         self.conversation.take(entry);
         Ok(())
     }
@@ -337,11 +323,11 @@ impl Session {
         Ok(())
     }
 
-    fn ended(&self, why: Why, before: Usage) -> Ended {
-        let usage = self.usage().since(before);
-        let cost = self.agent.model.price.map(|price| price.of(&usage));
+    fn ended(&self, why: Why, reason: Option<String>, before: Spent) -> Ended {
+        let Spent { usage, cost } = self.spent().since(before);
+        let cost = cost.filter(|cost| *cost > 0.0 || self.agent.model.price.is_some());
         let last = self.messages().iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
-        Ended { why, text: last.map(Message::words).unwrap_or_default(), usage, cost }
+        Ended { why, reason, text: last.map(Message::words).unwrap_or_default(), usage, cost }
     }
 
     fn runtime(&self) -> &Runtime {
@@ -349,16 +335,28 @@ impl Session {
     }
 }
 
+/// How the loop ended.
+enum End {
+    Why(Why),
+    /// A hook wants the work to end here.
+    Stopped {
+        reason: String,
+    },
+}
+
+/// What came of the calls of a reply.
+#[derive(PartialEq)]
+enum Called {
+    /// It made none.
+    Nothing,
+    /// All of them have ended, well or not.
+    Tools,
+    /// So they have, and a hook wants the work to end here.
+    Stopped { reason: String },
+}
+
 /// A reply that was written down.
 struct Replied {
     message: MessageId,
     stop: Stop,
-}
-
-fn why(stop: Stop) -> Why {
-    match stop {
-        Stop::Done | Stop::Calls => Why::Done,
-        Stop::Length => Why::Length,
-        Stop::Refusal => Why::Refusal,
-    }
 }

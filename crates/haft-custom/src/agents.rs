@@ -7,6 +7,7 @@ use std::sync::Arc;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Action, Layer, LayerKind, Pattern, Rule};
 use haft_runtime::{AgentId, Model};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::front_matter;
@@ -35,7 +36,7 @@ pub struct AgentDefinition {
 }
 
 /// Who may start an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentMode {
     /// The user.

@@ -25,16 +25,15 @@ mod parked;
 mod place;
 mod progress;
 mod resources;
+mod sessions;
 mod stdio;
 mod tools;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use haft_runtime::{
-    AgentId, Audience, BoxFuture, CallId, CancellationToken, Client, NewSession, Runtime,
-    SessionId, ToolError, Toolset,
+    AgentId, Audience, BoxFuture, CallId, CancellationToken, Client, Runtime, SessionId, Toolset,
 };
 
 pub use asks::{AskMode, Asks, UnknownAskMode};
@@ -45,9 +44,7 @@ pub use stdio::{ServeError, Stdio, stdio};
 use parked::Parked;
 use place::Places;
 use resources::Kept;
-
-/// Sessions that are known to be open; over HTTP there may be any number.
-const MOST_SESSIONS: usize = 4_096;
+use sessions::Sessions;
 
 /// What a server says and does beyond its runtime.
 #[derive(Debug, Clone)]
@@ -89,8 +86,7 @@ pub struct Server {
 struct Inner {
     places: Places,
     settings: Settings,
-    /// The sessions that are in the store already.
-    opened: Mutex<HashSet<SessionId>>,
+    sessions: Sessions,
     kept: Kept,
     parked: Parked,
     /// Fires when nobody is left to answer: every call ends.
@@ -122,7 +118,7 @@ impl Server {
         let inner = Inner {
             places,
             settings,
-            opened: Mutex::default(),
+            sessions: Sessions::default(),
             kept: Kept::default(),
             parked: Parked::default(),
             closing: CancellationToken::new(),
@@ -141,29 +137,9 @@ impl Server {
         place.runtime.toolset(&self.inner.settings.audience).await
     }
 
-    /// Sees to it that a session is in the store, with its project.
-    async fn open(&self, place: &Place, session: &SessionId) -> Result<(), ToolError> {
-        if self.opened().contains(session) {
-            return Ok(());
-        }
-        let new = NewSession {
-            id: session.clone(),
-            project: place.project.clone(),
-            parent: None,
-            agent: self.inner.settings.audience.agent.id.clone(),
-        };
-        place.runtime.open_session(new).await?;
-        let mut opened = self.opened();
-        // Forgetting one only means that it is looked up once more.
-        if opened.len() >= MOST_SESSIONS {
-            opened.clear();
-        }
-        opened.insert(session.clone());
-        Ok(())
-    }
-
-    fn opened(&self) -> std::sync::MutexGuard<'_, HashSet<SessionId>> {
-        self.inner.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Tells the hooks that no more work comes; called once the server is closed.
+    pub async fn end_sessions(&self) {
+        self.inner.sessions.end().await;
     }
 }
 

@@ -25,7 +25,7 @@ impl Audience {
     /// The audience of an agent without rules of its own, at a command line.
     #[must_use]
     pub fn of(agent: AgentId) -> Self {
-        let agent = Agent { id: agent, rules: None, ceiling: None };
+        let agent = Agent { id: agent, rules: Vec::new(), ceiling: None };
         Self { agent, model: None, client: Client::Cli, features: BTreeSet::new() }
     }
 }
@@ -35,8 +35,8 @@ impl Audience {
 pub struct Agent {
     /// Its name.
     pub id: AgentId,
-    /// Its own rules, on top of the user's.
-    pub rules: Option<Layer>,
+    /// Its own rules, on top of the user's; of two layers of one kind the later is the more specific.
+    pub rules: Vec<Layer>,
     /// What the agent that started it may do; it can never do more.
     pub ceiling: Option<Arc<Policy>>,
 }

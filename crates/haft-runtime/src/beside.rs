@@ -29,7 +29,7 @@ impl Touched {
             match effect.path() {
                 Some(path) if effect.is_read_only() => touched.reads.push(path),
                 Some(path) => touched.changes.push(path),
-                None => touched.anything |= !call.is_read_only(),
+                None => touched.anything |= !call.is_read_only() && !call.runs_beside(),
             }
         }
         touched

@@ -175,8 +175,15 @@ impl Context {
         (!self.heard.demands()).then(|| Arc::clone(self.toolset.policy()))
     }
 
-    /// Puts questions to the user; `None` when there is nobody, or the user did not answer.
+    /// Puts questions to the user; `None` when there is nobody, or the user did not answer. Those of an
+    /// agent that another started carry its name.
     pub async fn question(&self, questions: &[Question]) -> Option<Vec<Answer>> {
+        let named = |question: &Question| {
+            let Some(agent) = self.child_agent() else { return question.clone() };
+            let header = format!("{agent}: {}", question.header);
+            Question { header, ..question.clone() }
+        };
+        let questions: &[Question] = &questions.iter().map(named).collect::<Vec<_>>();
         tokio::select! {
             answers = self.toolset.runtime().host().question(questions) => answers,
             () = self.cancel.cancelled() => None,
@@ -273,6 +280,12 @@ impl Context {
     #[must_use]
     pub fn tools(&self) -> Vec<String> {
         self.toolset.names()
+    }
+
+    /// The agent of this call, if another one started it.
+    pub(crate) fn child_agent(&self) -> Option<AgentId> {
+        let is_child = self.toolset.audience().agent.ceiling.is_some();
+        is_child.then(|| self.agent.clone())
     }
 
     fn child(&self, tool: &str, args: Value, parts: usize) -> Call {

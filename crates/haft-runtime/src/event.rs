@@ -54,8 +54,12 @@ impl Draft {
     /// Whether the log keeps it. Progress is only for those who look on: its last state is in the result.
     #[must_use]
     pub fn is_kept(&self) -> bool {
-        let is_progress =
-            matches!(*self.kind, EventKind::CallProgress { .. } | EventKind::MessageDelta { .. });
+        let is_progress = matches!(
+            *self.kind,
+            EventKind::CallProgress { .. }
+                | EventKind::MessageDelta { .. }
+                | EventKind::TaskProgress { .. }
+        );
         self.session.is_some() && !is_progress
     }
 }
@@ -156,6 +160,21 @@ pub enum EventKind {
         kind: DeltaKind,
         /// The text.
         text: String,
+    },
+    /// An agent that this session started, or one below that, did something. Not kept in the log: its
+    /// own session's is.
+    #[serde(rename = "task.progress")]
+    TaskProgress {
+        /// Its session.
+        task: SessionId,
+        /// The agent.
+        agent: AgentId,
+        /// What it works on, in a few words.
+        title: String,
+        /// How it stands: `running`, `done`, `failed`, `cancelled`.
+        state: String,
+        /// What it does right now, or how it ended, in one line.
+        line: String,
     },
     /// A tool came or went; toolsets made from now on differ.
     #[serde(rename = "tools.changed")]

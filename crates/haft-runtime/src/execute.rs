@@ -139,6 +139,12 @@ impl Prepared {
         self.shown.tool.traits().alone
     }
 
+    /// Whether any other call of its batch may run beside it.
+    #[must_use]
+    pub fn runs_beside(&self) -> bool {
+        self.shown.tool.traits().beside
+    }
+
     pub(crate) async fn effects(&self, cx: &Context) -> Result<Vec<Effect>, ToolError> {
         self.shown.tool.effects(self.args.clone(), cx).await
     }
@@ -155,7 +161,7 @@ impl Toolset {
     }
 
     /// Runs the calls of one message: beside each other where their effects do not touch, else in their
-    /// order. The answers are in the order of the calls.
+    /// order. The answers are in the order of the calls. Where a hook stops one, all others are cancelled.
     pub async fn execute_all(&self, calls: Vec<Call>, cancel: &CancellationToken) -> Vec<Settled> {
         let mut touched = Vec::new();
         // One alone touches nobody.
@@ -169,13 +175,18 @@ impl Toolset {
                 Err(_) => Touched::nothing(),
             });
         }
+        let cancel = cancel.child_token();
         let work = calls.into_iter().map(|call| async {
             // Whoever cancels does not want the next to begin.
             if cancel.is_cancelled() {
-                self.abandon(call).await
-            } else {
-                self.execute(call, cancel.child_token()).await
+                return self.abandon(call).await;
             }
+            let settled = self.execute(call, cancel.child_token()).await;
+            // Nor does a hook that wants the work to end.
+            if matches!(settled.result, Err(ToolError::Stopped { .. })) {
+                cancel.cancel();
+            }
+            settled
         });
         run_beside(&touched, work).await
     }

@@ -181,6 +181,7 @@ impl Plan {
     /// Builds all tools beside each other; their order is the registry's.
     pub(crate) async fn build(
         &self,
+        generation: u64,
         policy: Policy,
         deferral: &Deferral,
         cx: &InitContext<'_>,
@@ -219,6 +220,7 @@ impl Plan {
             leave_out_finders(&mut shown, &mut left_out);
         }
         let audience = cx.audience.clone();
-        Built { deferred, audience, policy: Arc::new(policy), shown, left_out, fallback, failed }
+        let policy = Arc::new(policy);
+        Built { generation, deferred, audience, policy, shown, left_out, fallback, failed }
     }
 }

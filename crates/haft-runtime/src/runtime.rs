@@ -172,7 +172,7 @@ impl Runtime {
         let (remembered, generation) = self.remembered(audience);
         let built = match remembered {
             Some(built) => built,
-            None => self.remember(self.build(audience).await, generation),
+            None => self.remember(self.build(audience, generation).await),
         };
         Toolset::new(self.clone(), built)
     }
@@ -319,12 +319,17 @@ impl Runtime {
         &self.inner.repetitions
     }
 
-    async fn build(&self, audience: &Audience) -> Built {
+    /// How often tools have come or gone.
+    pub(crate) fn tool_generation(&self) -> u64 {
+        self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner).generation
+    }
+
+    async fn build(&self, audience: &Audience, generation: u64) -> Built {
         let plan = self.inner.registry.read().unwrap_or_else(PoisonError::into_inner).plan();
         let policy = self.inner.policy.clone().for_agent(&audience.agent);
         let documents = self.inner.documents.as_ref();
         let cx = InitContext { audience, documents, shared: &self.inner.shared };
-        plan.build(policy, &self.inner.deferral, &cx).await
+        plan.build(generation, policy, &self.inner.deferral, &cx).await
     }
 
     fn remembered(&self, audience: &Audience) -> (Option<Arc<Built>>, u64) {
@@ -335,10 +340,10 @@ impl Runtime {
     }
 
     /// Remembers what was built, unless tools came or went meanwhile, or one may be there next time.
-    fn remember(&self, built: Built, generation: u64) -> Arc<Built> {
+    fn remember(&self, built: Built) -> Arc<Built> {
         let built = Arc::new(built);
         let mut toolsets = self.inner.toolsets.lock().unwrap_or_else(PoisonError::into_inner);
-        if toolsets.generation == generation && !built.failed {
+        if toolsets.generation == built.generation && !built.failed {
             if toolsets.built.len() >= TOOLSETS {
                 toolsets.built.clear();
             }

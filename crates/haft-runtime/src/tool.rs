@@ -84,6 +84,8 @@ pub struct Traits {
     pub open_world: bool,
     /// No other call of its batch may run beside it.
     pub alone: bool,
+    /// Any other may, though it changes things: what it does, it does by calls of its own.
+    pub beside: bool,
     /// It can be called but is not advertised.
     pub unlisted: bool,
 }
@@ -96,6 +98,7 @@ impl Traits {
         idempotent: true,
         open_world: false,
         alone: false,
+        beside: false,
         unlisted: false,
     };
 }

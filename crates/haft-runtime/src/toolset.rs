@@ -39,6 +39,8 @@ pub(crate) struct Built {
     pub(crate) fallback: Option<Arc<Shown>>,
     /// A tool was not built that may be another time.
     pub(crate) failed: bool,
+    /// How often tools had come or gone when this was built.
+    pub(crate) generation: u64,
 }
 
 /// A tool that was not shown, and why.
@@ -122,6 +124,14 @@ impl Advertised<'_> {
 impl Toolset {
     pub(crate) fn new(runtime: Runtime, built: Arc<Built>) -> Self {
         Self { runtime, inner: built }
+    }
+
+    /// What the same audience is shown by now; none if no tool came, went or was loaded since.
+    pub async fn renewed(&self) -> Option<Self> {
+        if self.inner.generation == self.runtime.tool_generation() {
+            return None;
+        }
+        Some(self.runtime.toolset(&self.inner.audience).await)
     }
 
     /// The tools that are advertised, in order.

@@ -90,3 +90,21 @@ pub(crate) fn stream(answer: &Answer) -> Vec<Value> {
     chunks.push(last);
     chunks
 }
+
+/// The same as servers write it that are merely compatible: whole calls at once, all with the number 0,
+/// no usage, and no word that they called.
+pub(crate) fn compatible(answer: &Answer) -> Vec<Value> {
+    let chunk = |delta: Value, finish: Value| json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] });
+    let mut chunks: Vec<Value> =
+        answer.text_pieces().map(|piece| chunk(json!({ "content": piece }), Value::Null)).collect();
+    for call in &answer.calls {
+        let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+        let call = json!({ "index": 0, "id": call.id, "type": "function", "function": function });
+        chunks.push(chunk(json!({ "role": "assistant", "tool_calls": [call] }), Value::Null));
+    }
+    chunks.push(match answer.fails {
+        true => json!({ "error": { "message": "out of memory" } }),
+        false => chunk(json!({ "content": "" }), json!("stop")),
+    });
+    chunks
+}

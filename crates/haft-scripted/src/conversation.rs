@@ -56,6 +56,14 @@ impl Protocol {
         items(request, "tools").iter().flat_map(of_one).collect()
     }
 
+    /// What the user said first.
+    pub(crate) fn opening(self, request: &Value) -> String {
+        let name = if self == Self::Responses { "input" } else { "messages" };
+        let mut users = items(request, name).iter();
+        let first = users.find(|item| item.get("role").is_some_and(|role| role == "user"));
+        first.and_then(|item| item.get("content")).map(text).unwrap_or_default()
+    }
+
     /// The results that the request carries, in order.
     pub(crate) fn results(self, request: &Value) -> Vec<Shown> {
         match self {

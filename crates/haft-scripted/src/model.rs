@@ -3,16 +3,16 @@
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::conversation::{Protocol, Shown};
 use crate::fault::Fault;
 use crate::http::{Incoming, Outgoing};
-use crate::script::{Offered, Turn, next, offered};
+use crate::script::{Offered, Turn, filled, next, offered};
 use crate::{anthropic, chat, responses};
 
 /// A model that runs until it is dropped.
@@ -36,7 +36,7 @@ pub struct Request {
     pub body: Value,
     /// When all of it had come.
     pub received: Instant,
-    /// When all of the answer had been sent, if it has.
+    /// When the answer began to be sent, if it was.
     pub answered: Option<Instant>,
 }
 
@@ -52,14 +52,24 @@ impl Request {
     pub fn results(&self) -> Vec<Shown> {
         self.protocol.results(&self.body)
     }
+
+    /// What the user said first in the conversation that it belongs to.
+    #[must_use]
+    pub fn opening(&self) -> String {
+        self.protocol.opening(&self.body)
+    }
 }
 
 type Faults = Box<dyn Fn(usize) -> Fault + Send + Sync>;
 
 struct Shared {
     script: Vec<Turn>,
+    /// The scripts of conversations that open with a certain word.
+    parts: Vec<(String, Vec<Turn>)>,
     faults: Faults,
     requests: Mutex<Vec<Request>>,
+    /// Told of every request.
+    came: Condvar,
     ended: AtomicBool,
 }
 
@@ -113,12 +123,27 @@ impl Model {
         script: Vec<Turn>,
         faults: impl Fn(usize) -> Fault + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        Self::with_parts(script, Vec::new(), faults)
+    }
+
+    /// Starts one that plays several parts: a conversation in whose first words one of these marks
+    /// stands follows the script of the first such, and every other one follows `script`.
+    ///
+    /// # Errors
+    /// If no port of loopback can be listened on.
+    pub fn with_parts(
+        script: Vec<Turn>,
+        parts: Vec<(String, Vec<Turn>)>,
+        faults: impl Fn(usize) -> Fault + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
+            parts,
             faults: Box::new(faults),
             requests: Mutex::default(),
+            came: Condvar::new(),
             ended: AtomicBool::new(false),
         });
         let heard = Arc::clone(&shared);
@@ -147,6 +172,15 @@ impl Model {
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Waits until so many requests have come; `false` if they do not come in time.
+    #[must_use]
+    pub fn hears(&self, count: usize, patience: Duration) -> bool {
+        let requests = self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited =
+            self.shared.came.wait_timeout_while(requests, patience, |all| all.len() < count);
+        waited.unwrap_or_else(PoisonError::into_inner).0.len() >= count
+    }
+
     /// The tools' results that the longest conversation so far carries.
     #[must_use]
     pub fn results(&self) -> Vec<Shown> {
@@ -172,12 +206,12 @@ impl Shared {
         stream.set_nodelay(true)?;
         let Some(request) = Incoming::read(&stream)? else { return Ok(()) };
         let (number, answer, fault) = self.answer(request, Instant::now());
-        answer.write(&mut stream, &fault)?;
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(request) = number.and_then(|number| requests.get_mut(number)) {
-            request.answered = Some(Instant::now());
+        if let Some(number) = number {
+            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            // Before it is sent: an agent may be quicker than this thread.
+            requests.get_mut(number).into_iter().for_each(|it| it.answered = Some(Instant::now()));
         }
-        drop(requests);
+        answer.write(&mut stream, &fault)?;
         stream.shutdown(Shutdown::Both)
     }
 
@@ -193,9 +227,10 @@ impl Shared {
         let number = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request.clone());
+            self.came.notify_all();
             requests.len() - 1
         };
-        let fault = (self.faults)(number);
+        let fault = if self.falls_silent(&request) { SILENCE } else { (self.faults)(number) };
         if let Fault::Status(status, retry_after) = fault {
             let error = json!({ "type": "error", "message": format!("status {status}") });
             let body = json!({ "type": "error", "error": error }).to_string().into_bytes();
@@ -204,19 +239,32 @@ impl Shared {
         (Some(number), self.turn(&request, fault == Fault::Error), fault)
     }
 
+    /// The script of the conversation that a request belongs to.
+    fn script(&self, request: &Request) -> &[Turn] {
+        let opening = request.opening();
+        let part = self.parts.iter().find(|(mark, _)| opening.contains(mark));
+        part.map_or(&self.script, |(_, script)| script)
+    }
+
+    fn falls_silent(&self, request: &Request) -> bool {
+        next(self.script(request), request.results().len()).0.silent
+    }
+
     /// The next turn of the script, in the form that the request asks for.
     fn turn(&self, request: &Request, fails: bool) -> Outgoing {
-        let (tools, answered) = (request.protocol.tools(&request.body), request.results().len());
+        let (tools, results) = (request.protocol.tools(&request.body), request.results());
+        let answered = results.len();
         // Without tools it is something beside the conversation, such as a title for it.
         let (turn, first) = match tools.is_empty() && answered == 0 {
             true => (Turn::say("A title"), 0),
-            false => next(&self.script, answered),
+            false => next(self.script(request), answered),
         };
         let called = |(index, call): (usize, &crate::ToolCall)| {
             let tool = offered(&call.tool, &tools).cloned();
             let unknown = || Offered { namespace: None, name: call.tool.clone() };
             let Offered { namespace, name } = tool.unwrap_or_else(unknown);
-            let (id, arguments) = (format!("call_{:04}", first + index), call.arguments.clone());
+            let (id, arguments) =
+                (format!("call_{:04}", first + index), filled(&call.arguments, &results));
             Called { id, name, namespace, arguments }
         };
         let model = request.body.get("model").and_then(Value::as_str).unwrap_or("scripted");
@@ -235,6 +283,11 @@ impl Shared {
             (false, Protocol::Chat) => (JSON, chat::whole(&answer).to_string()),
             (true, Protocol::Anthropic) => (EVENTS, events(&anthropic::stream(&answer))),
             (true, Protocol::Responses) => (EVENTS, events(&responses::stream(&answer))),
+            // Not every server says that it is done.
+            (true, Protocol::Chat) if request.path.contains(COMPATIBLE) => {
+                let chunks = chat::compatible(&answer);
+                (EVENTS, chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect())
+            }
             (true, Protocol::Chat) => {
                 let chunks = chat::stream(&answer);
                 let mut text: String =
@@ -249,6 +302,10 @@ impl Shared {
     }
 }
 
+/// How a turn that never ends is answered.
+const SILENCE: Fault = Fault::Hang(40);
+/// What stands in the path of those who want to be answered as by a server that is merely compatible.
+const COMPATIBLE: &str = "/compatible/";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::conversation::Shown;
+
 /// One answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
@@ -11,6 +13,8 @@ pub struct Turn {
     pub text: String,
     /// The tools it calls; none in the last turn.
     pub calls: Vec<ToolCall>,
+    /// Whether it falls silent after a few bytes, until the agent goes away.
+    pub silent: bool,
 }
 
 /// A tool that is called.
@@ -18,14 +22,21 @@ pub struct Turn {
 pub struct ToolCall {
     /// The tool's name, or the end of it: `haft_read` is also what a host calls `mcp__haft__read`.
     pub tool: String,
-    /// Its arguments.
+    /// Its arguments. `{{N:WORD}}` in a text stands for what follows WORD in the N-th result, from 0,
+    /// up to the next blank.
     pub arguments: Value,
 }
 
 impl Turn {
     /// A turn that ends the conversation with a text.
     pub fn say(text: impl Into<String>) -> Self {
-        Self { thought: String::new(), text: text.into(), calls: Vec::new() }
+        Self { thought: String::new(), text: text.into(), calls: Vec::new(), silent: false }
+    }
+
+    /// A turn that begins and never ends.
+    #[must_use]
+    pub fn silence() -> Self {
+        Self { silent: true, ..Self::say("Never said to its end.") }
     }
 
     /// A turn that calls one tool.
@@ -60,6 +71,34 @@ pub(crate) fn next(script: &[Turn], answered: usize) -> (Turn, usize) {
         made += turn.calls.len();
     }
     (Turn::say("The script ends here."), made)
+}
+
+/// Arguments with what earlier results said put in.
+pub(crate) fn filled(arguments: &Value, results: &[Shown]) -> Value {
+    match arguments {
+        Value::String(text) => filled_text(text, results).into(),
+        Value::Array(all) => all.iter().map(|one| filled(one, results)).collect(),
+        Value::Object(all) => {
+            all.iter().map(|(name, one)| (name.clone(), filled(one, results))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn filled_text(text: &str, results: &[Shown]) -> String {
+    let found = |place: &str| {
+        let (number, word) = place.split_once(':')?;
+        let (_, after) = results.get(number.parse::<usize>().ok()?)?.text.split_once(word)?;
+        after.split_whitespace().next()
+    };
+    let mut parts = text.split("{{");
+    let mut all = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (place, rest) = part.split_once("}}").unwrap_or((part, ""));
+        all.push_str(found(place).unwrap_or("nothing"));
+        all.push_str(rest);
+    }
+    all
 }
 
 /// A tool that a request offers.
@@ -109,6 +148,16 @@ mod tests {
         assert_eq!(next(&script, 3).0, Turn::say("end"));
         assert_eq!(next(&script, 9).0, Turn::say("end"));
         assert_eq!(next(&[], 0).0.text, "The script ends here.");
+    }
+
+    #[test]
+    fn arguments_quote_earlier_results() {
+        let shown = |text: &str| Shown { call: "c".into(), text: text.into() };
+        let results = [shown("x"), shown("task_id: ses_1\nstate: done")];
+        let arguments = json!({ "ids": ["{{1:task_id:}}"], "say": "a {{1:state:}} b", "n": 1 });
+        let wanted = json!({ "ids": ["ses_1"], "say": "a done b", "n": 1 });
+        assert_eq!(filled(&arguments, &results), wanted);
+        assert_eq!(filled(&json!("{{7:x}}"), &results), json!("nothing"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `batch`: several calls in one, beside each other where they do not touch the same thing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use haft_runtime::permission::{Ask, Effect};
 use haft_runtime::{
     Attachment, Context, InitContext, InitError, Keep, Output, Prepared, Tool, ToolError, Touched,
@@ -47,6 +49,7 @@ impl Tool for Batch {
         let calls = check_all(&params.calls, cx)?;
         cx.ask(Ask::new("run a batch", vec![Effect::using(Self::ID, "*")])).await?;
         let results = run_all(&calls, cx).await;
+        stop(&results)?;
         Ok(report(&calls, results))
     }
 
@@ -93,8 +96,33 @@ async fn run_all(calls: &[Prepared], cx: &Context) -> Vec<Result<Output, ToolErr
     for call in calls {
         touched.push(Touched::by(call, cx.effects(call).await));
     }
-    let work = calls.iter().map(|call| cx.execute(call.tool(), call.args().clone(), calls.len()));
+    let is_stopped = AtomicBool::new(false);
+    let work = calls.iter().map(|call| async {
+        if is_stopped.load(Ordering::Relaxed) {
+            return Err(ToolError::cancelled());
+        }
+        let result = cx.execute(call.tool(), call.args().clone(), calls.len()).await;
+        if matches!(result, Err(ToolError::Stopped { .. })) {
+            is_stopped.store(true, Ordering::Relaxed);
+        }
+        result
+    });
     run_beside(&touched, work).await
+}
+
+/// A hook that ends the work of one call ends that of the batch; what was done by then is said.
+fn stop(results: &[Result<Output, ToolError>]) -> Result<(), ToolError> {
+    let stopped = results.iter().find_map(|result| match result {
+        Err(ToolError::Stopped { reason }) => Some(reason),
+        _ => None,
+    });
+    let Some(reason) = stopped else { return Ok(()) };
+    let done = results.iter().enumerate().filter(|(_, result)| result.is_ok());
+    let done: Vec<String> = done.map(|(index, _)| (index + 1).to_string()).collect();
+    let done = if done.is_empty() { "none".to_owned() } else { done.join(", ") };
+    Err(ToolError::Stopped {
+        reason: format!("{reason} (calls of the batch that were done: {done})"),
+    })
 }
 
 /// One section per call, in order.

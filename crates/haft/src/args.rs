@@ -1,8 +1,9 @@
 //! The command line: what can be said to haft, and the help that goes with it.
 
-use std::net::SocketAddr;
 mod run;
+mod sessions;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,7 +12,8 @@ use haft_runtime::{AgentId, Form, GrantId, Model, SessionId};
 use haft_tools::SandboxMode;
 
 use run::RUN_HELP;
-pub(crate) use run::RunArgs;
+pub(crate) use run::{RunArgs, RunAsks};
+pub(crate) use sessions::{ReplayArgs, SessionsCommand};
 
 use crate::setup::{HostName, Scope};
 
@@ -270,44 +272,6 @@ pub(crate) enum GrantsCommand {
         /// Its id
         #[arg(value_parser = GrantId::parse, required = true)]
         ids: Vec<GrantId>,
-    },
-}
-
-/// `haft sessions …`
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List them, the last used first
-    List {
-        /// Those of every project
-        #[arg(long)]
-        all: bool,
-        /// How many at most
-        #[arg(long, default_value_t = 20)]
-        limit: usize,
-    },
-    /// Show the calls of one
-    Show {
-        /// Its id
-        #[arg(value_parser = SessionId::parse)]
-        id: SessionId,
-        /// Its event log instead of its calls
-        #[arg(long)]
-        events: bool,
-        /// Events after this number only
-        #[arg(long, default_value_t = 0, requires = "events")]
-        after: u64,
-        /// How many at most
-        #[arg(long, default_value_t = 1000)]
-        limit: usize,
-    },
-    /// Forget sessions with their calls, events, todos and kept outputs
-    Forget {
-        /// Their ids
-        #[arg(value_parser = SessionId::parse, required_unless_present = "older_than")]
-        ids: Vec<SessionId>,
-        /// Those of this project in which nothing happened for so many days
-        #[arg(long, value_name = "DAYS")]
-        older_than: Option<u16>,
     },
 }
 

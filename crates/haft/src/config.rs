@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use haft_custom::{HookEntry, HookEvent, hook_files, tree};
+use haft_custom::{AgentMode, HookEntry, HookEvent, hook_files, tree};
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Action, Layer, LayerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
+use crate::agents::TasksTable;
 use crate::provider::ProviderTable;
 use crate::servers::McpTable;
 use crate::shell::SandboxTable;
@@ -36,6 +37,8 @@ pub(crate) struct ConfigFile {
     pub(crate) web: WebTable,
     /// Commands that are run around calls, by event.
     pub(crate) hooks: BTreeMap<HookEvent, Vec<HookEntry>>,
+    /// How many agents a model may start.
+    pub(crate) tasks: TasksTable,
     /// Agents, by name.
     pub(crate) agent: BTreeMap<String, AgentTable>,
     /// The model that works, as PROVIDER/MODEL.
@@ -80,6 +83,15 @@ pub(crate) struct AgentTable {
     /// What it is for.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) description: String,
+    /// Who may start it: `primary` (the user), `subagent` (another agent) or `all`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<AgentMode>,
+    /// The model it works with, as PROVIDER/MODEL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// What it is told before anything else.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) prompt: String,
     /// Its own rules, on top of the others; a deny of theirs still holds.
     pub(crate) permission: BTreeMap<String, serde_json::Value>,
 }
@@ -166,6 +178,13 @@ fn deserialize(text: &str, name: &str) -> anyhow::Result<(ConfigFile, Vec<String
     Ok((file, unknown))
 }
 
+impl AgentTable {
+    /// Whether it says who the agent is, and not only what it may not do.
+    fn is_more_than_rules(&self) -> bool {
+        self.mode.is_some() || self.model.is_some() || !self.prompt.is_empty()
+    }
+}
+
 impl Loaded {
     /// What of it would let anything happen that would not without it; empty if it only restricts.
     pub(crate) fn widens(&self) -> Vec<String> {
@@ -198,6 +217,13 @@ impl Loaded {
         if self.file.model.is_some() {
             settings.push("model".to_owned());
         }
+        if self.file.tasks != TasksTable::default() {
+            settings.push("[tasks]".to_owned());
+        }
+        let told = self.file.agent.iter().filter(|(_, agent)| agent.is_more_than_rules());
+        settings.extend(
+            told.map(|(name, _)| format!("what [agent.{name}] is told, or who replies for it")),
+        );
         settings.extend(self.file.provider.keys().map(|name| format!("[provider.{name}]")));
         let used = self.file.mcp.iter().filter(|(_, table)| table.enabled != Some(false));
         settings.extend(used.map(|(name, table)| {
@@ -232,6 +258,10 @@ impl Loaded {
         // Whoever names the provider is sent the key, and all that is read.
         self.file.model = None;
         self.file.provider.clear();
+        self.file.tasks = TasksTable::default();
+        for agent in self.file.agent.values_mut() {
+            (agent.mode, agent.model, agent.prompt) = (None, None, String::new());
+        }
         // A server that is switched off is less, not more.
         self.file.mcp.retain(|_, table| table.enabled == Some(false));
         self.file.web = WebTable::default();

@@ -123,11 +123,6 @@ pub(crate) fn agents(
 }
 
 impl Haft {
-    /// The agent of this command, if anything but a config file speaks of it.
-    pub(crate) fn agent(&self) -> Option<&AgentDefinition> {
-        self.agents.iter().find(|agent| agent.name == self.common.agent)
-    }
-
     /// Adds the tools that users add; what cannot be used is told with what is left out.
     pub(crate) fn add_tools(&self, runtime: &Runtime, programs: &Programs) -> Vec<LeftOut> {
         let mut left_out = Vec::new();

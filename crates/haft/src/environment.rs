@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rustix::fs::FileType;
 
 /// Everything haft takes from the process it is.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub(crate) struct Environment {
     pub(crate) shell: Option<PathBuf>,
     /// All variables, for the commands that are run.
     pub(crate) variables: Vec<(OsString, OsString)>,
+    /// Whether a program can send us something while we work.
+    pub(crate) stdin_is_pipe: bool,
     /// Whether a person reads what we print.
     pub(crate) stdout_is_terminal: bool,
     /// Whether a person can be asked.
@@ -51,6 +55,7 @@ impl Environment {
             program: std::env::current_exe().ok(),
             shell: absolute("SHELL"),
             variables: variables(),
+            stdin_is_pipe: is_pipe(std::io::stdin()),
             stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
             colour: !dumb && !no_colour,
@@ -104,6 +109,12 @@ fn var(name: &str) -> Option<OsString> {
 #[expect(clippy::disallowed_methods, reason = "this file is where the environment is read")]
 fn current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()
+}
+
+/// Whether somebody is at the other end; a file is what it is.
+fn is_pipe(file: impl AsFd) -> bool {
+    let kind = rustix::fs::fstat(file).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
 fn variables() -> Vec<(OsString, OsString)> {

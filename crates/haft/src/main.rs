@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::io::ErrorKind;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::bail;
 use clap::Parser;
 
 use haft_runtime::plain_lines;
+mod agents;
 mod args;
 mod commands;
 mod config;
@@ -34,10 +34,6 @@ use print::Printer;
 
 /// What the shell is told when the command line, or a file it names, cannot be used.
 const USAGE: u8 = 2;
-
-/// How long what nobody waits for any more may still take at the end: a change of a file is done by then,
-/// and a name that no server answers for may take as long as it likes.
-const LAST_WORK: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     // Before anything else: a keeper of commands must not have started a thread.
@@ -68,6 +64,7 @@ fn run(cli: Cli, lost: &Cell<Option<ErrorKind>>) -> anyhow::Result<u8> {
     let work = commands::run(cli.command, environment, cli.common, printer);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let code = runtime.block_on(work);
-    runtime.shutdown_timeout(LAST_WORK);
+    // Whoever gave up on something that still blocks does not wait for it here.
+    runtime.shutdown_background();
     code
 }

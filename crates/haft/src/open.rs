@@ -8,14 +8,15 @@ use anyhow::{Context, anyhow, bail};
 use haft_custom::{AgentDefinition, Broken, CommandHooks, Origin, Programs};
 use haft_mcp::client::Servers;
 use haft_runtime::permission::rules_file::{self, Expand};
-use haft_runtime::permission::{LayerKind, Policy, Protected};
+use haft_runtime::permission::{Layer, LayerKind, Policy, Protected, Switch};
 use haft_runtime::{
-    AgentId, Audience, Beginning, Host, LeftOut, Limits, NewSession, Registry, Runtime, Said,
-    SessionId, Store, ToolError, Toolset,
+    AgentId, Beginning, Host, LeftOut, Limits, NewSession, Registry, Runtime, Said, SessionId,
+    Store, ToolError, Toolset,
 };
 use haft_store::{LazyStore, Options};
 use haft_workspace::Workspace;
 
+use crate::agents::{self, plan_rules};
 use crate::args::Common;
 use crate::config::{self, Loaded};
 use crate::custom::{self, Supplied};
@@ -41,10 +42,12 @@ pub(crate) struct Haft {
     pub(crate) warnings: Vec<String>,
     /// What the project supplies beside its config file.
     pub(crate) supplied: Supplied,
-    /// The agents that are not only in config files.
+    /// Every agent there is.
     pub(crate) agents: Vec<AgentDefinition>,
     /// What the user or the project added and cannot be used, once a runtime was made.
     pub(crate) unusable: Mutex<Vec<LeftOut>>,
+    /// On while only plans are made.
+    pub(crate) planning: Switch,
     /// Opened when it is first used.
     pub(crate) store: Arc<LazyStore>,
     /// Other servers whose tools are offered; started when they are needed.
@@ -69,10 +72,10 @@ impl Haft {
         }
         let (supplied, untrusted) = custom::look(&environment, &root, store.as_ref(), &project)?;
         warnings.extend(untrusted);
-        let (agents, broken) = custom::agents(&environment, &supplied);
+        let (agents, broken) = agents::find(&environment, &supplied, &configs)?;
         let says = |one: &Broken| format!("{}: {}, ignored", one.path.display(), one.reason);
         warnings.extend(broken.iter().map(says));
-        known_agent(&common.agent, &configs, &agents)?;
+        known_agent(&common.agent, &agents)?;
         let unusable = Mutex::default();
         let servers = Arc::new(Servers::none());
         let mut haft = Self {
@@ -86,6 +89,7 @@ impl Haft {
             supplied,
             agents,
             unusable,
+            planning: Switch::default(),
             store,
             servers,
         };
@@ -97,6 +101,11 @@ impl Haft {
 
     /// The rules in force for the agent of this command.
     pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
+        self.policy_with(self.agent_rules(self.common.agent.as_str()))
+    }
+
+    /// The rules in force, with these of an agent.
+    fn policy_with(&self, agent: Vec<Layer>) -> anyhow::Result<Policy> {
         let built_in = rules_file::parse(
             haft_tools::DEFAULT_RULES,
             LayerKind::BuiltIn,
@@ -104,15 +113,13 @@ impl Haft {
             &Expand::nothing(),
         )?;
         let mut layers = vec![built_in];
-        layers.extend(self.agent().iter().flat_map(|agent| agent.rules.clone()));
+        layers.extend(agent);
         layers.extend(self.configs.iter().map(|config| config.rules.clone()));
-        // A layer for each file: put together, the project's word would overrule the user's deny.
-        let agent = self.common.agent.as_str();
-        layers.extend(self.configs.iter().filter_map(|config| config.agents.get(agent).cloned()));
         let Common { allow_edits, allow_all, .. } = self.common;
         let policy = self.policy_file.as_ref();
         layers.extend(config::command_line_layers(policy, allow_edits, allow_all));
-        Ok(Policy::new(layers).protect(self.protected()))
+        let policy = Policy::new(layers).protect(self.protected());
+        Ok(policy.under_while(&self.planning, Arc::new(plan_rules()?)))
     }
 
     /// The folder that is worked in.
@@ -153,9 +160,10 @@ impl Haft {
         let workspace = Arc::new(self.workspace()?);
         let commands = Arc::new(self.commands());
         let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
-        let policy = self.policy()?;
+        // Agents bring their own rules.
+        let policy = self.policy_with(Vec::new())?;
         let mut runtime = Runtime::builder(&self.project).registry(registry);
-        let hooks = self.hooks(programs.clone(), &policy)?;
+        let hooks = self.hooks(programs.clone(), &self.policy()?)?;
         if !hooks.is_empty() {
             runtime = runtime.hook(hooks);
         }
@@ -217,7 +225,7 @@ impl Haft {
         if self.configs.iter().all(|config| config.file.hooks.is_empty()) {
             return Ok(Said::default());
         }
-        let is_known = self.store.calls(session, 1).is_ok_and(|calls| !calls.is_empty());
+        let is_known = self.store.events(session, 0, 1).is_ok_and(|events| !events.is_empty());
         let how = if is_known { Beginning::Resume } else { Beginning::Startup };
         runtime.begin_session(session, how).await
     }
@@ -249,15 +257,6 @@ impl Haft {
         limits
     }
 
-    /// For whom tools are chosen.
-    pub(crate) fn audience(&self) -> Audience {
-        let mut audience = Audience::of(self.common.agent.clone());
-        audience.model = self.common.model.clone();
-        audience.features =
-            self.configs.iter().flat_map(|config| config.file.features.clone()).collect();
-        audience
-    }
-
     /// What only a rule that names it can open: whoever writes here decides what runs later.
     fn protected(&self) -> Vec<Protected> {
         let inside = |name: &str| {
@@ -268,6 +267,8 @@ impl Haft {
             [".git", ".git/config", ".git/hooks", ".git/hooks/*", "haft.toml", ".haft", ".haft/*"]
                 .map(inside)
                 .into();
+        // Whoever allows everything has not agreed to a plan.
+        protected.push(Protected::new("plan_exit", ["leave"]));
         for nested in ["*/.git", "*/.git/config", "*/.git/hooks", "*/.git/hooks/*"] {
             protected.push(Protected::new("edit", [nested]));
         }
@@ -311,21 +312,16 @@ fn find_configs(environment: &Environment, root: &Path) -> anyhow::Result<Vec<Lo
 }
 
 /// An agent that nobody has described is most likely a misspelt one, and its rules would not hold.
-fn known_agent(
-    name: &AgentId,
-    configs: &[Loaded],
-    agents: &[AgentDefinition],
-) -> anyhow::Result<()> {
-    let in_config = configs.iter().any(|config| config.file.agent.contains_key(name.as_str()));
-    if !in_config && agents.iter().all(|agent| agent.name != *name) {
-        let known: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
-        bail!(
-            "there is no agent `{name}`; there are {}, and any that a config file has as [agent.{name}] \
-             or a trusted .haft/agents/{name}.md",
-            known.join(", ")
-        );
+fn known_agent(name: &AgentId, agents: &[AgentDefinition]) -> anyhow::Result<()> {
+    if agents.iter().any(|agent| agent.name == *name) {
+        return Ok(());
     }
-    Ok(())
+    let known: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    bail!(
+        "there is no agent `{name}`; there are {}, and any that a config file has as [agent.{name}] \
+         or a trusted .haft/agents/{name}.md",
+        known.join(", ")
+    )
 }
 
 fn find_policy(environment: &Environment, common: &Common) -> anyhow::Result<Option<Loaded>> {

@@ -41,6 +41,12 @@ impl Printer<'_> {
         }
     }
 
+    /// How many characters stand in a line of the terminal that results go to, if it says so.
+    pub(crate) fn columns(self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
     /// One JSON value on a line of its own.
     pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
         self.line(serde_json::to_string(value)?);

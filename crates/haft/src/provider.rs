@@ -98,7 +98,7 @@ const KNOWN: [Known; 3] = [
         kind: Kind::Anthropic,
         base_url: "https://api.anthropic.com/v1",
         key_env: Some("ANTHROPIC_API_KEY"),
-        model: Some("claude-sonnet-4-5"),
+        model: Some("claude-sonnet-5-5"),
     },
     Known {
         name: "openai",
@@ -116,16 +116,50 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Models by how their names begin, the longer before the shorter: context, longest reply, and the
-/// prices of input, output, cache read and cache write.
-const MODELS: [(&str, u64, u32, [f64; 4]); 6] = [
-    ("claude-opus-4", 200_000, 32_000, [15.0, 75.0, 1.5, 18.75]),
-    ("claude-sonnet-4", 200_000, 32_000, [3.0, 15.0, 0.3, 3.75]),
-    ("claude-haiku-4", 200_000, 32_000, [1.0, 5.0, 0.1, 1.25]),
-    ("gpt-5-nano", 400_000, 32_000, [0.05, 0.4, 0.005, 0.0]),
-    ("gpt-5-mini", 400_000, 32_000, [0.25, 2.0, 0.025, 0.0]),
-    ("gpt-5", 400_000, 32_000, [1.25, 10.0, 0.125, 0.0]),
+/// A model that needs no config.
+struct KnownModel {
+    /// Its name, without the date that a version of it has.
+    name: &'static str,
+    /// Tokens that it reads and writes in all. Of those that read less than they could hold, or cost
+    /// more beyond it, this is what they read at their price, and a reply.
+    context: u64,
+    /// What a million tokens cost, where that is one number each: input, output, cache read, cache write.
+    price: Option<[f64; 4]>,
+}
+
+const fn model(name: &'static str, context: u64, price: [f64; 4]) -> KnownModel {
+    KnownModel { name, context, price: Some(price) }
+}
+
+const fn unpriced(name: &'static str, context: u64) -> KnownModel {
+    KnownModel { name, context, price: None }
+}
+
+/// As their providers said in November 2026. A model that is not here has no price: none is better
+/// than a wrong one.
+const MODELS: [KnownModel; 18] = [
+    model("claude-opus-5-5", 1_000_000, [4.0, 20.0, 0.2, 5.0]),
+    model("claude-opus-5", 1_000_000, [5.0, 25.0, 0.5, 6.25]),
+    model("claude-opus-4-8", 200_000, [5.0, 25.0, 0.5, 6.25]),
+    model("claude-opus-4-7", 200_000, [5.0, 25.0, 0.5, 6.25]),
+    model("claude-opus-4-6", 200_000, [5.0, 25.0, 0.5, 6.25]),
+    model("claude-opus-4-5", 200_000, [5.0, 25.0, 0.5, 6.25]),
+    model("claude-sonnet-5-5", 1_000_000, [2.0, 10.0, 0.1, 2.5]),
+    model("claude-sonnet-5", 1_000_000, [2.0, 10.0, 0.2, 2.5]),
+    model("claude-sonnet-4-6", 200_000, [3.0, 15.0, 0.3, 3.75]),
+    model("claude-sonnet-4-5", 200_000, [3.0, 15.0, 0.3, 3.75]),
+    unpriced("claude-haiku-5-5", 1_000_000),
+    model("claude-haiku-4-5", 200_000, [1.0, 5.0, 0.1, 1.25]),
+    model("claude-fable-5", 1_000_000, [10.0, 50.0, 1.0, 12.5]),
+    unpriced("claude-fable-5-1", 1_000_000),
+    model("gpt-5.4", 304_000, [2.5, 15.0, 0.25, 0.0]),
+    model("gpt-5", 304_000, [1.25, 10.0, 0.125, 0.0]),
+    model("gpt-5-mini", 304_000, [0.25, 2.0, 0.025, 0.0]),
+    model("gpt-5-nano", 304_000, [0.05, 0.4, 0.005, 0.0]),
 ];
+
+/// The longest reply that is asked of a known model: all of them can write more.
+const KNOWN_MAX_TOKENS: u32 = 32_000;
 
 /// What is assumed of a model that nobody has described.
 const CONTEXT: u64 = 128_000;
@@ -224,19 +258,53 @@ fn combine(configs: &[Loaded], name: &str) -> ProviderTable {
 
 /// What the config says of a model, else what is known of it, else what is safe to assume.
 fn settings(model: &Model, described: &ModelTable) -> ModelSettings {
-    let known = MODELS.iter().find(|known| model.id.starts_with(known.0));
-    let of_known = |known: &(&str, u64, u32, [f64; 4])| {
-        let [input, output, cache_read, cache_write] = known.3;
-        Price { input, output, cache_read, cache_write }
+    let known = MODELS.iter().find(|known| is_version(&model.id, known.name));
+    let of_known = |[input, output, cache_read, cache_write]: [f64; 4]| Price {
+        input,
+        output,
+        cache_read,
+        cache_write,
     };
     let of_config = |price: PriceTable| {
         let PriceTable { input, output, cache_read, cache_write } = price;
         Price { input, output, cache_read, cache_write }
     };
+    let longest = if known.is_some() { KNOWN_MAX_TOKENS } else { MAX_TOKENS };
     ModelSettings {
         id: model.id.clone(),
-        context: described.context.or(known.map(|known| known.1)).unwrap_or(CONTEXT),
-        max_tokens: described.max_tokens.or(known.map(|known| known.2)).unwrap_or(MAX_TOKENS),
-        price: described.price.map(of_config).or(known.map(of_known)),
+        context: described.context.or(known.map(|known| known.context)).unwrap_or(CONTEXT),
+        max_tokens: described.max_tokens.unwrap_or(longest),
+        price: described.price.map(of_config).or(known.and_then(|it| it.price).map(of_known)),
+    }
+}
+
+/// Whether a model is this one, perhaps by the date of its version. One that merely begins with the
+/// same letters is another, at another price.
+fn is_version(id: &str, name: &str) -> bool {
+    let is_date = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    match id.strip_prefix(name).map(|rest| rest.strip_prefix('-').unwrap_or(rest)) {
+        Some("" | "latest") => true,
+        Some(date) => date.len() >= 8 && is_date(date),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_is_of_exactly_that_model() {
+        let price = |id: &str| {
+            let model = Model { provider: "any".to_owned(), id: id.to_owned() };
+            settings(&model, &ModelTable::default()).price.map(|price| price.input)
+        };
+        assert_eq!(price("claude-opus-4-5-20251101"), Some(5.0));
+        assert_eq!(price("claude-opus-4-1-20250805"), None);
+        assert_eq!(price("claude-sonnet-5"), Some(2.0));
+        assert_eq!(price("claude-haiku-5-5"), None);
+        assert_eq!(price("gpt-5-2025-08-07"), Some(1.25));
+        assert_eq!(price("gpt-5-nano-2025-08-07"), Some(0.05));
+        assert_eq!([price("gpt-5.6-terra"), price("gpt-5-chat"), price("gpt-50")], [None; 3]);
     }
 }

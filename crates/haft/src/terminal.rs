@@ -1,16 +1,23 @@
 //! The person at the terminal: asked before things happen, never waited for when not there.
 
+mod lines;
+mod program;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 use haft_runtime::permission::{PendingAsk, Reply};
 use haft_runtime::{Answer, BoxFuture, Host, Question, plain};
 use rustix::termios::{QueueSelector, tcflush};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Mutex, oneshot};
 
 use crate::diff::in_colour;
 use crate::environment::Environment;
+use lines::{Awaiting, Lines};
+pub(crate) use program::Program;
 
 /// How many lines of what a stranger says of its tool are shown.
 const DESCRIBED: usize = 8;
@@ -22,11 +29,21 @@ pub(crate) struct Terminal {
     tty: Option<Arc<Mutex<Tty>>>,
     /// Whether diffs are shown in colour.
     colour: bool,
+    /// Who answers instead of whoever sits there.
+    program: Option<Program>,
 }
 
 struct Tty {
-    input: BufReader<File>,
+    input: Input,
     output: File,
+}
+
+/// How answers are read.
+enum Input {
+    /// When one is needed, so that what else is typed is left to whoever comes after us.
+    Direct(BufReader<File>),
+    /// By somebody who reads everything that is typed.
+    Shared { lines: Arc<Lines>, answers: Receiver<String> },
 }
 
 impl Terminal {
@@ -35,11 +52,21 @@ impl Terminal {
         let open = || {
             let tty = fs_err::OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
             let output = tty.into_parts().0;
-            let input = BufReader::new(output.try_clone().ok()?);
+            let input = Input::Direct(BufReader::new(output.try_clone().ok()?));
             Some(Arc::new(Mutex::new(Tty { input, output })))
         };
         let tty = environment.stderr_is_terminal.then(open).flatten();
-        Self { tty, colour: environment.colour }
+        Self { tty, colour: environment.colour, program: None }
+    }
+
+    /// Leaves the answers to a program.
+    pub(crate) fn answered_by(self, program: Program) -> Self {
+        Self { program: Some(program), tty: None, ..self }
+    }
+
+    /// The program that answers, if one does.
+    pub(crate) fn program(&self) -> Option<&Program> {
+        self.program.as_ref()
     }
 
     /// Asks whether to go on; none if nobody is there.
@@ -53,7 +80,20 @@ impl Terminal {
 
     /// Whether anybody can be asked.
     pub(crate) fn is_there(&self) -> bool {
-        self.tty.is_some()
+        self.tty.is_some() || self.program.is_some()
+    }
+
+    /// Whether somebody is being asked right now.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.tty.as_ref().is_some_and(|tty| tty.try_lock().is_err())
+    }
+
+    /// Listens to what is typed, from now on; what answers a question is not among it.
+    pub(crate) fn listen(&self) -> Option<UnboundedReceiver<String>> {
+        let mut tty = self.tty.as_ref()?.try_lock().ok()?;
+        let (lines, heard) = Lines::listen().ok()?;
+        tty.input = Input::Shared { lines, answers: channel().1 };
+        Some(heard)
     }
 
     /// Holds a conversation on a thread of its own, which a cancelled call leaves behind.
@@ -64,6 +104,8 @@ impl Terminal {
         let mut tty = Arc::clone(self.tty.as_ref()?).lock_owned().await;
         // The answer before ours may have settled this too: that is known when we come back.
         tokio::task::yield_now().await;
+        // Given up with the question: then the thread ends too, and the next line is no answer.
+        let _awaiting = tty.await_answers();
         let (answer, answered) = oneshot::channel();
         std::thread::spawn(move || {
             let said = talk(&mut tty);
@@ -77,6 +119,9 @@ impl Terminal {
 
 impl Host for Terminal {
     fn approve<'a>(&'a self, ask: &'a PendingAsk) -> BoxFuture<'a, Reply> {
+        if let Some(program) = &self.program {
+            return Box::pin(program.approve());
+        }
         let (ask, colour) = (ask.clone(), self.colour);
         Box::pin(async move {
             self.converse(move |tty| approve(tty, &ask, colour)).await.unwrap_or(Reply::Unattended)
@@ -117,7 +162,14 @@ fn approve(tty: &mut Tty, ask: &PendingAsk, colour: bool) -> std::io::Result<Rep
 
 /// What, why and where. Nothing in it can move the cursor or forge a line.
 pub(crate) fn describe(ask: &PendingAsk, colour: bool) -> String {
-    let mut text = format!("\n{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
+    let who =
+        ask.agent.as_ref().map_or_else(String::new, |name| format!("{}: ", plain(name.as_str())));
+    let mut text = format!("\n{who}{} wants to: {}\n", plain(&ask.tool), plain(&ask.ask.title));
+    if let Some(plan) = ask.ask.metadata.get("plan").and_then(|plan| plan.as_str()) {
+        text.push_str(
+            &plan.lines().map(|line| format!("  | {}\n", plain(line))).collect::<String>(),
+        );
+    }
     for effect in &ask.ask.effects {
         text.push_str(&format!("  {} {}\n", plain(&effect.key), plain(&effect.value)));
         if let Some(why) = &effect.unproven {
@@ -181,17 +233,36 @@ impl Tty {
         self.output.flush()
     }
 
+    fn await_answers(&mut self) -> Option<Awaiting> {
+        let Input::Shared { lines, answers } = &mut self.input else { return None };
+        let (awaited, awaiting) = lines.answers();
+        *answers = awaited;
+        Some(awaiting)
+    }
+
     /// What was typed before a question was shown is no answer to it.
     fn forget_typed(&mut self) -> std::io::Result<()> {
-        self.input.consume(self.input.buffer().len());
-        Ok(tcflush(&self.output, QueueSelector::IFlush)?)
+        match &mut self.input {
+            Input::Shared { lines, answers } => lines.forget_typed(answers)?,
+            Input::Direct(input) => {
+                input.consume(input.buffer().len());
+                tcflush(&self.output, QueueSelector::IFlush)?;
+            }
+        }
+        Ok(())
     }
 
     /// A line from the user; the end of input counts as an empty one.
     fn ask(&mut self, prompt: &str) -> std::io::Result<String> {
         self.say(prompt)?;
-        let mut line = String::new();
-        self.input.read_line(&mut line)?;
+        let line = match &mut self.input {
+            Input::Direct(input) => {
+                let mut line = String::new();
+                input.read_line(&mut line)?;
+                line
+            }
+            Input::Shared { answers, .. } => answers.recv().map_err(std::io::Error::other)?,
+        };
         Ok(line.trim().to_owned())
     }
 }

@@ -1,15 +1,19 @@
 //! The loop: real tools on real files, in a log that outlives it.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock};
+
 use haft_agent::message::{Content, Message};
-use haft_agent::provider::Protocol;
-use haft_agent::{AgentError, Session, Why};
+use haft_agent::provider::{Piece, Prompt, Protocol, Provider, ProviderError};
+use haft_agent::{AgentError, Session, Steering, Why};
 use haft_runtime::{
-    AgentId, CallId, CallState, CancellationToken, Delivery, DeltaKind, Draft, EventKind, SessionId,
+    AgentId, BoxFuture, CallId, CallState, CancellationToken, Delivery, DeltaKind, Draft,
+    EventKind, Form, SessionId,
 };
 use haft_scripted::{Fault, Model, Turn};
 use serde_json::json;
 
-use crate::talk::PROTOCOLS;
+use crate::talk::{PROTOCOLS, remote};
 use crate::world::{World, prompt, results};
 
 fn script() -> Vec<Turn> {
@@ -77,25 +81,52 @@ async fn a_failed_call_is_read_by_the_model_and_not_the_end() {
     assert!(texts[0].contains("missing.txt") && texts[2].contains("do not fit"), "{texts:?}");
 }
 
+/// A provider during whose replies the user says something: the n-th words during the n-th.
+struct Interrupting<P> {
+    provider: P,
+    words: Mutex<VecDeque<&'static str>>,
+    steering: OnceLock<Steering>,
+}
+
+impl<P: Provider> Provider for Interrupting<P> {
+    fn form(&self) -> Form {
+        self.provider.form()
+    }
+
+    fn reply<'a>(
+        &'a self,
+        prompt: Prompt<'a>,
+        hear: &'a mut (dyn FnMut(Piece) + Send),
+    ) -> BoxFuture<'a, Result<(), ProviderError>> {
+        if let Some(words) = self.words.lock().unwrap().pop_front() {
+            self.steering.get().unwrap().say(vec![Content::text(words)]);
+        }
+        self.provider.reply(prompt, hear)
+    }
+}
+
 #[tokio::test]
 async fn what_the_user_says_meanwhile_is_read_before_the_next_reply() {
     let world = World::new().await;
     let model = Model::start(script()).unwrap();
-    let mut session = world.open(&model).await;
-    let steering = session.steering();
-    steering.say(vec![Content::text("only if it is safe")]);
-    prompt(&mut session, "make it beta").await.unwrap();
-    let second = model.requests()[1].body.to_string();
-    assert!(second.contains("only if it is safe"), "{second}");
-    let place = session
-        .messages()
-        .iter()
-        .position(|message| *message == Message::user("only if it is safe"));
-    assert_eq!(place, Some(3));
+    let words = ["only if it is safe", "really?", "and now?"];
+    let provider = Arc::new(Interrupting {
+        provider: remote(&model, Protocol::Anthropic),
+        words: Mutex::new(VecDeque::from(words)),
+        steering: OnceLock::new(),
+    });
+    let mut agent = world.agent(&model, Protocol::Anthropic);
+    agent.provider = Arc::clone(&provider) as Arc<dyn Provider>;
+    let mut session = Session::open(agent, world.session.clone()).await.unwrap();
+    drop(provider.steering.set(session.steering()));
+    session.steering().say(vec![Content::text("first of all")]);
+    assert_eq!(prompt(&mut session, "make it beta").await.unwrap().why, Why::Done);
+    let place =
+        |text: &str| session.messages().iter().position(|it| *it == Message::user(text)).unwrap();
+    assert_eq!((place("first of all"), place(words[0]), place(words[1])), (1, 4, 7));
     // Said when the model is done, it makes it go on.
-    steering.say(vec![Content::text("and now?")]);
-    prompt(&mut session, "thanks").await.unwrap();
-    assert_eq!(session.messages().iter().rev().nth(1), Some(&Message::user("and now?")));
+    assert_eq!((place(words[2]), session.messages().len()), (9, 11));
+    assert!(model.requests()[1].body.to_string().contains(words[0]));
 }
 
 #[tokio::test]

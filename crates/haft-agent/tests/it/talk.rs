@@ -23,7 +23,16 @@ const EAGER: Patience = Patience {
 };
 
 pub(crate) fn remote(model: &Model, protocol: Protocol) -> Remote {
-    let base_url = format!("{}/v1", model.url());
+    speaking(model, protocol, "/v1")
+}
+
+/// A server that is merely compatible, as many are.
+pub(crate) fn compatible(model: &Model) -> Remote {
+    speaking(model, Protocol::OpenAiChat, "/compatible/v1")
+}
+
+fn speaking(model: &Model, protocol: Protocol, path: &str) -> Remote {
+    let base_url = format!("{}{path}", model.url());
     let key = Some(Key::new(" hush \n"));
     let client = Arc::new(Client::new(Settings::default()));
     Remote::new(Endpoint { protocol, base_url, key, options: Map::new() }, client).unwrap()

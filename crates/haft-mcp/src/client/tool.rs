@@ -54,6 +54,7 @@ impl RemoteTool {
             idempotent: hints.idempotent_hint == Some(true),
             open_world: hints.open_world_hint != Some(false),
             alone: false,
+            beside: false,
             unlisted: false,
         };
         Ok(Self { id, name, description, schema, traits, mark, server: Arc::clone(server) })

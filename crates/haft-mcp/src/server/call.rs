@@ -34,6 +34,8 @@ pub(super) struct OpenCall {
     work: JoinHandle<Settled>,
     line: Arc<Line>,
     wishes: UnboundedReceiver<Wish>,
+    /// What hooks said when the session began: for the model, beside this answer.
+    context: Vec<String>,
 }
 
 impl Server {
@@ -77,8 +79,9 @@ impl Server {
         reach: Reach,
         cx: &RequestContext<RoleServer>,
     ) -> Result<OpenCall, String> {
-        let opened = self.open(place, &session).await;
-        opened.map_err(|error| {
+        let agent = &self.inner.settings.audience.agent.id;
+        let begun = self.inner.sessions.begin(place, &session, agent).await;
+        let context = begun.map_err(|error| {
             format!("the session cannot be opened, so nothing was run: {error}")
         })?;
         let arguments = Value::Object(params.arguments.unwrap_or_default());
@@ -106,6 +109,7 @@ impl Server {
             work,
             line,
             wishes,
+            context,
         })
     }
 
@@ -143,7 +147,9 @@ impl Server {
                         progress.finish().await;
                     }
                     let lost = |_| ErrorData::internal_error("the server is closing", None);
-                    return Ok(self.answer(&settled.map_err(lost)?, &open.session).into());
+                    let mut answer = self.answer(&settled.map_err(lost)?, &open.session);
+                    answer.content.extend(open.context.drain(..).map(ContentBlock::text));
+                    return Ok(answer.into());
                 }
                 Some(wish) = open.wishes.recv() => match reach {
                     Reach::Parked => return self.park(open, vec![wish]),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::effect::{Effect, EffectKind};
 use super::policy::RuleRef;
 use crate::bound;
-use crate::ids::{AskId, CallId, SessionId};
+use crate::ids::{AgentId, AskId, CallId, SessionId};
 use crate::output::Metadata;
 use crate::repetition;
 use crate::visible::plain;
@@ -68,6 +68,9 @@ pub struct PendingAsk {
     pub session: SessionId,
     /// The call that waits.
     pub call: CallId,
+    /// The agent that made it, where another agent started that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
     /// The tool that was called.
     pub tool: String,
     /// What is asked. Its effects are those that no rule or grant allows.

@@ -78,6 +78,7 @@ impl Gate {
             id: AskId::fresh(),
             session: cx.session.clone(),
             call: cx.call.clone(),
+            agent: cx.child_agent(),
             tool: cx.life.tool(),
             ask,
             rule,

@@ -1,6 +1,7 @@
 //! May it? Effects, rules, and the answer to an ask.
 
 mod ask;
+mod ceiling;
 mod check;
 mod clearance;
 mod effect;
@@ -14,6 +15,7 @@ mod rule;
 pub mod rules_file;
 
 pub use ask::{Ask, Closed, Denial, DeniedBy, Escalation, PendingAsk, Reply, Suggestion};
+pub use ceiling::Switch;
 pub use check::{Finding, FindingKind, check};
 pub use clearance::Clearance;
 pub use effect::{Effect, EffectKind, Weight};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::ceiling::Ceiling;
 use super::effect::{Effect, Weight};
 use super::pattern::Pattern;
 use super::rule::{Layer, LayerKind, Protected, Rule, pattern_matches};
@@ -80,7 +81,7 @@ impl fmt::Display for RuleRef {
 pub struct Policy {
     layers: Vec<Layer>,
     protected: Vec<Protected>,
-    ceilings: Vec<Arc<Self>>,
+    pub(super) ceilings: Vec<Ceiling>,
 }
 
 /// What the rules say of one effect.
@@ -120,13 +121,6 @@ impl Policy {
         self
     }
 
-    /// Puts the policy under that of a parent: no decision is laxer than the parent's.
-    #[must_use]
-    pub fn under(mut self, parent: Arc<Self>) -> Self {
-        self.ceilings.push(parent);
-        self
-    }
-
     /// The policy of one agent: its own rules on top, and its parent's above.
     #[must_use]
     pub(crate) fn for_agent(mut self, agent: &Agent) -> Self {
@@ -150,11 +144,6 @@ impl Policy {
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
         &self.layers
-    }
-
-    /// The policies that it may not be laxer than.
-    pub(super) fn ceilings(&self) -> impl Iterator<Item = &Self> {
-        self.ceilings.iter().map(Arc::as_ref)
     }
 
     /// What holds for `effect`.

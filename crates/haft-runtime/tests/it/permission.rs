@@ -165,7 +165,7 @@ async fn an_agents_own_rules_count_and_a_child_never_exceeds_its_parent() {
         ..audience()
     };
     let careful = layer(LayerKind::Agent, &[("obey", "danger", Action::Deny)]);
-    let parent = world.runtime.toolset(&with(Some(careful), None)).await;
+    let parent = world.runtime.toolset(&with(vec![careful], None)).await;
     let run = |toolset: &haft_runtime::Toolset, text| {
         let (toolset, call) = (toolset.clone(), world.call(ask(text)));
         async move { toolset.execute(call, CancellationToken::new()).await.result }
@@ -173,7 +173,7 @@ async fn an_agents_own_rules_count_and_a_child_never_exceeds_its_parent() {
     assert!(run(&parent, "safe").await.is_ok());
     assert!(run(&parent, "danger").await.is_err());
     let bold = layer(LayerKind::Agent, &[("obey", "*", Action::Allow)]);
-    let child = world.runtime.toolset(&with(Some(bold), Some(Arc::clone(parent.policy())))).await;
+    let child = world.runtime.toolset(&with(vec![bold], Some(Arc::clone(parent.policy())))).await;
     assert!(run(&child, "safe").await.is_ok());
     assert!(run(&child, "danger").await.is_err(), "what the parent may not, the child may not");
 }

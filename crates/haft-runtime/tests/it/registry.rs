@@ -243,6 +243,11 @@ async fn a_tool_that_comes_while_a_toolset_is_built_is_in_the_next_one() {
     });
     assert_eq!(first.names(), ["leisurely"]);
     assert_eq!(runtime.toolset(&audience).await.names(), ["leisurely", "extra"]);
+    let renewed = first.renewed().await.unwrap();
+    assert_eq!(renewed.names(), ["leisurely", "extra"]);
+    assert!(renewed.renewed().await.is_none(), "nothing has changed since");
+    runtime.remove_tool("extra");
+    assert_eq!(renewed.renewed().await.unwrap().names(), ["leisurely"]);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ fn posted(project: &str, now: Timestamp) -> PostedAsk {
         id: AskId::fresh(),
         session: session("ses_a"),
         call: call("call_1"),
+        agent: None,
         tool: "write".into(),
         ask: Ask::default(),
         rule: None,

@@ -58,6 +58,7 @@ fn every_kept_kind() -> Vec<EventKind> {
         id: AskId::fresh(),
         session: session("ses_a"),
         call: call("call_2"),
+        agent: None,
         tool: "bash".into(),
         ask,
         rule: Some(rule),

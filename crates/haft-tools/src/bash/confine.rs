@@ -106,8 +106,9 @@ pub(crate) async fn sandbox(
         confinement.writable.extend(repository.writable);
         confinement.protected.extend(repository.protected);
     }
-    confinement.visible =
-        read.into_iter().chain([root.to_owned()]).filter(|path| is_private(path)).collect();
+    // Not what is in the workspace: a mount of its own could not be replaced, as `sed -i` does.
+    let read = read.into_iter().filter(|path| !path.starts_with(root));
+    confinement.visible = read.chain([root.to_owned()]).filter(|path| is_private(path)).collect();
     confinement.hidden = hidden;
     confinement.scratch = scratch;
     confinement.network = settings.network;

@@ -2,12 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// What stands below the help.
 pub(super) const RUN_HELP: &str =
-    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 130 cancelled.
-The model's words go to standard output; at a pipe, everything else goes to standard error.";
+    "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 4 stopped by a hook, 130 cancelled.
+The model's words go to standard output; at a pipe, everything else goes to standard error.
+While it works, a line typed at the terminal is a message that the model reads before its next reply. Ctrl-C
+cancels, and a second one ends at once. With --jsonl and a pipe as standard input, a program does the same with
+lines of JSON: {\"type\":\"user\",\"text\":\"…\"} and {\"type\":\"cancel\"}. A line that is neither is answered with
+{\"type\":\"input.error\",\"line\":N,\"message\":\"…\"}; what came too late to be read is `unread` in the result.
+With --asks program, every ask (the event ask.opened, with its `id`) waits for a line
+{\"type\":\"answer\",\"ask\":\"ID\",\"reply\":\"once\"}; replies are once, always and reject, the last with \"feedback\" perhaps.
+When standard input ends, nobody is there to ask.";
 
 /// `haft run …`
 #[derive(Debug, Clone, Default, Args)]
@@ -24,7 +31,21 @@ pub(crate) struct RunArgs {
     /// Record what the model replies in a new file
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Who is asked for permission: the person at the terminal, or the program that sends lines of
+    /// JSON (with --jsonl)
+    #[arg(long, value_name = "WHO", default_value = "terminal")]
+    pub(crate) asks: RunAsks,
     /// Most replies of the model
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     pub(crate) steps: u32,
+}
+
+/// Who answers the asks of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunAsks {
+    /// The person at the terminal, if there is one
+    #[default]
+    Terminal,
+    /// The program at the other end of standard input
+    Program,
 }

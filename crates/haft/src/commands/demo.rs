@@ -56,7 +56,7 @@ pub(crate) async fn run(
         ..RunArgs::default()
     };
     let haft = Haft::open(environment, common)?;
-    let code = super::run::run(&haft, printer, args).await?;
+    let code = super::run::run(haft, printer, args).await?;
     printer.note(format!("Now try: haft log --diff --dir {shown}, haft undo --dir {shown}"));
     Ok(code)
 }

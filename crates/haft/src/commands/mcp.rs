@@ -37,6 +37,7 @@ pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: McpArgs) -> anyh
         _ = hangup.recv() => {}
     }
     server.close();
+    server.end_sessions().await;
     Ok(0)
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn run(
         Command::Call { tool, args, asks } => {
             call::run(&open(environment, common)?, printer, tool, args, asks).await
         }
-        Command::Run(args) => run::run(&open(environment, common)?, printer, args).await,
+        Command::Run(args) => run::run(open(environment, common)?, printer, args).await,
         Command::Demo => demo::run(environment, common, printer).await,
         Command::Tools => tools::run(&open(environment, common)?, printer).await,
         Command::Schema { format, strict, tools } => {
@@ -66,7 +66,7 @@ pub(crate) async fn run(
         }
         Command::Grants { command } => grants::run(&open(environment, common)?, printer, command),
         Command::Sessions { command } => {
-            sessions::run(&open(environment, common)?, printer, command)
+            sessions::run(&open(environment, common)?, printer, command).await
         }
         Command::Log(args) => log::run(&open(environment, common)?, printer, args),
         Command::Undo(args) => undo::run(&open(environment, common)?, printer, Way::Undo, args),

@@ -1,49 +1,113 @@
 //! `haft run`: a model works on a task with the tools, while a person or a program looks on.
 
 mod claim;
+mod drive;
+mod roster;
 mod show;
+mod steer;
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use haft_agent::message::Content;
-use haft_agent::provider::{Patience, Patient, Provider, Recording, Remote, Replay};
-use haft_agent::{
-    Agent, AgentError, Ended, Instructions, ModelSettings, Session, Surroundings, Why,
-};
-use haft_runtime::{
-    CancellationToken, Client, Delivery, EventKind, Events, Model, Runtime, SessionId, Store,
-    Toolset, plain_lines,
-};
-use jiff::Timestamp;
+use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Why};
+use haft_runtime::{EventKind, Runtime, Said, SessionId, Store, ToolError, plain, plain_lines};
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments;
 use crate::args::RunArgs;
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::small_file;
-use crate::terminal::Terminal;
 use claim::Claim;
-use show::Show;
+use drive::{Driven, drive};
+use roster::Cast;
+
+/// What the shell is told of a run that was cancelled.
+const CANCELLED: u8 = 130;
+
+/// What stands before the words of a hook, so that nobody takes them for the user's.
+const FROM_HOOK: &str = "[from a hook at the beginning of this session]";
 
 /// Sessions that are looked at for the last one with a conversation; calls have sessions too.
 const LOOKED_AT: usize = 200;
 
-pub(crate) async fn run(haft: &Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
+pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
+    let haft = &Arc::new(haft);
     let prompt = args.prompt.clone().map(arguments).transpose()?;
     let id = session_id(haft, &args)?;
+    let cast = Arc::new(Cast::new(haft, &args)?);
     let _claim = Claim::on(&id, haft.environment.state_dir.as_deref())?;
     haft.recover(printer)?;
-    let runtime = haft.runtime(Terminal::find(&haft.environment))?;
+    let terminal = steer::whom_to_ask(haft, &args)?;
+    let runtime = haft.runtime(terminal.clone())?;
     // Listening before anything is said: the conversation's first words are events too.
-    let events = runtime.events(Some(id.clone()));
-    let agent = agent(haft, &runtime, &args).await?;
+    let events = runtime.events(None);
+    haft.offer_early(&runtime).await;
     haft.open_session(&runtime, id.clone()).await?;
-    let session = Session::open(agent, id.clone()).await?;
-    let outcome = drive(haft, printer, session, prompt, events).await?;
-    report(haft, printer, &id, outcome)
+    let attendance = if terminal.is_there() { Attendance::Someone } else { Attendance::Nobody };
+    let (crew, agent) = gather(haft, &runtime, cast, &id, attendance).await?;
+    let said = match haft.begin(&runtime, &id).await {
+        Ok(said) => said,
+        Err(error) => return report(haft, printer, &id, Err(AgentError::Hook(error)), Vec::new()),
+    };
+    let company = crew.lead(&id, &agent).await?;
+    let session = Session::open(agent, id.clone()).await?.accompanied(company);
+    tell(haft, printer, &session, said)?;
+    let takes_stdin = args.prompt.as_deref() == Some("-");
+    let words = steer::words(haft, &terminal, &runtime, takes_stdin);
+    match drive(haft, printer, session, prompt, events, words, terminal).await? {
+        (Driven::Abandoned, _) => Ok(CANCELLED),
+        (Driven::Ended(outcome), unread) => {
+            crew.close().await;
+            runtime.end_session(&id, "other").await;
+            report(haft, printer, &id, outcome, unread)
+        }
+    }
+}
+
+/// Whether anybody can be asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attendance {
+    Someone,
+    Nobody,
+}
+
+/// Puts the crew together: whoever works for the user, in the mode that the session was left in, and
+/// the tools by which others are started and plans are made.
+async fn gather(
+    haft: &Haft,
+    runtime: &Runtime,
+    cast: Arc<Cast>,
+    id: &SessionId,
+    attendance: Attendance,
+) -> anyhow::Result<(Crew, Agent)> {
+    let limits = haft.crew_limits();
+    let roster = Arc::clone(&cast) as Arc<dyn Roster>;
+    let crew = Crew::new(runtime, &haft.project, roster, limits, haft.planning.clone());
+    let mode = crew.take_up_mode(id, cast.wanted()).await?;
+    if limits.depth > 0 && !cast.offered().is_empty() {
+        crew.offer_tasks(runtime)?;
+    }
+    if attendance == Attendance::Someone {
+        crew.offer_plans(runtime)?;
+    }
+    let agent = cast.lead(runtime, mode).await?;
+    Ok((crew, agent))
+}
+
+/// Passes on what hooks say when the session begins: to the model, and to whoever looks on.
+fn tell(haft: &Haft, printer: Printer<'_>, session: &Session, said: Said) -> anyhow::Result<()> {
+    for text in said.context {
+        session.steering().say(vec![Content::text(format!("{FROM_HOOK}\n{text}"))]);
+    }
+    for text in said.messages {
+        if haft.common.jsonl {
+            printer.json(&json!({ "type": "hook.message", "text": text }))?;
+        } else {
+            printer.note(plain_lines(&text));
+        }
+    }
+    Ok(())
 }
 
 /// The session to work in: the named one, the last one of the project, or a new one.
@@ -68,115 +132,13 @@ fn session_id(haft: &Haft, args: &RunArgs) -> anyhow::Result<SessionId> {
     bail!("there is no session to continue in {}; give a prompt to begin one", haft.project)
 }
 
-/// Who works: the provider, the model, what it is told, and its tools.
-async fn agent(haft: &Haft, runtime: &Runtime, args: &RunArgs) -> anyhow::Result<Agent> {
-    let (provider, model, settings) = provider(haft, args)?;
-    let mut audience = haft.audience();
-    (audience.client, audience.model) = (Client::Agent, Some(model));
-    let toolset = runtime.toolset(&audience).await;
-    let system = system(haft, &toolset)?;
-    Ok(Agent { provider, model: settings, system, toolset, steps: args.steps })
-}
-
-type Chosen = (Arc<dyn Provider>, Model, ModelSettings);
-
-fn provider(haft: &Haft, args: &RunArgs) -> anyhow::Result<Chosen> {
-    let here = |path: &std::path::PathBuf| haft.environment.current_dir.join(path);
-    if let Some(path) = args.replay.as_ref().map(here) {
-        let replay = Replay::open(&path).with_context(|| path.display().to_string())?;
-        let model = Model { provider: "replay".to_owned(), id: "recorded".to_owned() };
-        let (context, max_tokens) = (1_000_000, 8_192);
-        let settings = ModelSettings { id: model.id.clone(), context, max_tokens, price: None };
-        return Ok((Arc::new(replay), model, settings));
-    }
-    let model = haft.model()?;
-    let (endpoint, settings) = haft.endpoint(&model)?;
-    let remote =
-        Patient::new(Remote::new(endpoint, Arc::new(haft.web_client()))?, Patience::default());
-    let provider: Arc<dyn Provider> = match args.record.as_ref().map(here) {
-        None => Arc::new(remote),
-        Some(path) => {
-            let recording = Recording::create(remote, &path);
-            Arc::new(recording.with_context(|| path.display().to_string())?)
-        }
-    };
-    Ok((provider, model, settings))
-}
-
-/// What the model is told before the conversation.
-fn system(haft: &Haft, toolset: &Toolset) -> anyhow::Result<String> {
-    let workspace = haft.workspace()?;
-    let around = Surroundings {
-        workspace: &workspace,
-        folder: &haft.environment.current_dir,
-        policy: toolset.policy(),
-        today: Timestamp::now().strftime("%Y-%m-%d").to_string(),
-        system: std::env::consts::OS,
-    };
-    let mut instructions = Instructions::find(&around);
-    let own = haft.environment.config_dir.as_ref().map(|dir| dir.join("AGENTS.md"));
-    if let Some(path) = own
-        && let Some(text) = small_file::read(&path)?
-    {
-        instructions = instructions.and(path.display().to_string(), text);
-    }
-    Ok(instructions.system(&around))
-}
-
-/// Lets the session work while showing what happens, and heeding Ctrl-C and a terminal that goes away.
-async fn drive(
-    haft: &Haft,
-    printer: Printer<'_>,
-    mut session: Session,
-    prompt: Option<String>,
-    mut events: Events,
-) -> anyhow::Result<Result<Ended, AgentError>> {
-    let cancel = CancellationToken::new();
-    let mut show = (!haft.common.json && !haft.common.jsonl)
-        .then(|| Show::new(printer, haft.environment.stdout_is_terminal));
-    let mut heed = |delivery: Delivery| match (&mut show, delivery) {
-        (Some(show), Delivery::Event(event)) => {
-            show.event(&event);
-            Ok(())
-        }
-        (None, Delivery::Event(event)) if haft.common.jsonl => printer.json(&event),
-        (None, Delivery::Missed(count)) if haft.common.jsonl => {
-            printer.json(&json!({ "type": "missed", "count": count }))
-        }
-        _ => Ok(()),
-    };
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    let work = async {
-        match prompt {
-            Some(text) => session.prompt(vec![Content::text(text)], &cancel).await,
-            None => session.go_on(&cancel).await,
-        }
-    };
-    let mut work = std::pin::pin!(work);
-    let outcome = loop {
-        tokio::select! {
-            biased;
-            Some(delivery) = events.next() => heed(delivery)?,
-            outcome = &mut work => break outcome,
-            Some(()) = interrupt.recv() => cancel.cancel(),
-            Some(()) = terminate.recv() => cancel.cancel(),
-            Some(()) = hangup.recv() => cancel.cancel(),
-        }
-    };
-    while let Some(delivery) = events.try_next() {
-        heed(delivery)?;
-    }
-    Ok(outcome)
-}
-
 /// Says how it ended, in the form asked for; the answer is the exit code.
 fn report(
     haft: &Haft,
     printer: Printer<'_>,
     id: &SessionId,
     outcome: Result<Ended, AgentError>,
+    unread: Vec<String>,
 ) -> anyhow::Result<u8> {
     let mut result = match &outcome {
         Ok(ended) => serde_json::to_value(ended)?,
@@ -184,6 +146,9 @@ fn report(
     };
     if let Some(result) = result.as_object_mut() {
         result.insert("session".to_owned(), json!(id));
+        if !unread.is_empty() {
+            result.insert("unread".to_owned(), json!(unread));
+        }
         if haft.common.jsonl {
             result.shift_insert(0, "type".to_owned(), Value::from("result"));
         }
@@ -191,11 +156,15 @@ fn report(
     if haft.common.json || haft.common.jsonl {
         printer.json(&result)?;
     } else {
+        let too_late =
+            |text: &String| format!("haft: said too late, and not read: {}", plain(text));
+        unread.iter().map(too_late).for_each(|line| printer.note(line));
         say(haft, printer, id, &outcome);
     }
     Ok(match outcome {
         Ok(Ended { why: Why::Done, .. }) => 0,
-        Ok(Ended { why: Why::Cancelled, .. }) => 130,
+        Ok(Ended { why: Why::Cancelled, .. }) => CANCELLED,
+        Ok(Ended { why: Why::Stopped, .. }) | Err(AgentError::Hook(ToolError::Stopped { .. })) => 4,
         Err(AgentError::NothingToDo) => 2,
         Ok(_) | Err(_) => 1,
     })
@@ -211,11 +180,17 @@ fn say(haft: &Haft, printer: Printer<'_>, id: &SessionId, outcome: &Result<Ended
                 Why::Refusal => "the model does not want to answer",
                 Why::Length => "the reply was cut at its longest; haft run --continue goes on",
                 Why::Steps => "stopped after as many replies as --steps allows",
+                Why::Stopped => "stopped by a hook",
                 Why::Cancelled => "cancelled; haft run --continue goes on",
             };
+            let reason = ended.reason.as_deref().map(|it| format!(": {}", plain(it)));
+            let reason = reason.unwrap_or_default();
             let read = ended.usage.input + ended.usage.cache_read + ended.usage.cache_write;
             let cost = ended.cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
-            format!("{how} · {read} tokens read, {} written{cost} · {id}", ended.usage.output)
+            format!(
+                "{how}{reason} · {read} tokens read, {} written{cost} · {id}",
+                ended.usage.output
+            )
         }
     };
     let colour = haft.environment.colour && haft.environment.stderr_is_terminal;

@@ -1,5 +1,11 @@
 //! `haft sessions`: what was done, session by session.
 
+mod answers;
+mod copy;
+mod export;
+mod replay;
+mod same;
+
 use anyhow::bail;
 use haft_runtime::{CallRecord, CallState, Session, SessionId, Store, plain};
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +15,7 @@ use crate::args::SessionsCommand;
 use crate::open::Haft;
 use crate::print::{Printer, columns};
 
-pub(crate) fn run(
+pub(crate) async fn run(
     haft: &Haft,
     printer: Printer<'_>,
     command: Option<SessionsCommand>,
@@ -29,6 +35,10 @@ pub(crate) fn run(
             }
             Ok(0)
         }
+        SessionsCommand::Export { id, output } => {
+            export::run(haft, printer, &id, output.as_deref())
+        }
+        SessionsCommand::Replay(args) => replay::run(haft, printer, args).await,
         SessionsCommand::Forget { ids, older_than } => forget(haft, printer, ids, older_than),
     }
 }
@@ -46,6 +56,7 @@ fn list(haft: &Haft, printer: Printer<'_>, all: bool, limit: usize) -> anyhow::R
         let mut row = vec![session.id.to_string(), format!("{} calls", session.calls)];
         row.push(session.updated.strftime("%Y-%m-%d %H:%M:%S").to_string());
         row.push(session.agent.to_string());
+        row.push(session.parent.as_ref().map_or_else(String::new, |parent| format!("of {parent}")));
         if all {
             row.push(plain(&session.project));
         }
@@ -79,6 +90,7 @@ fn forget(
         let sessions = haft.store.sessions(Some(&haft.project), usize::MAX)?.into_iter();
         ids.extend(sessions.filter(|session| session.updated < oldest).map(|session| session.id));
     }
+    let ids = with_children(haft, ids)?;
     let mut forgotten = Vec::new();
     let mut unknown = Vec::new();
     let journal = haft.journal();
@@ -96,6 +108,20 @@ fn forget(
     unknown.iter().for_each(|id| printer.line(format!("{id}: there is no such session")));
     printer.line(format!("{} sessions forgotten", forgotten.len()));
     Ok(code)
+}
+
+/// Sessions, and all that they have started.
+fn with_children(haft: &Haft, mut ids: Vec<SessionId>) -> anyhow::Result<Vec<SessionId>> {
+    let all = haft.store.sessions(None, usize::MAX)?;
+    let mut next = 0;
+    while let Some(id) = ids.get(next).cloned() {
+        let children = all.iter().filter(|it| it.parent.as_ref() == Some(&id));
+        let new: Vec<SessionId> =
+            children.map(|it| it.id.clone()).filter(|it| !ids.contains(it)).collect();
+        ids.extend(new);
+        next += 1;
+    }
+    Ok(ids)
 }
 
 fn call_row(call: &CallRecord) -> Vec<String> {

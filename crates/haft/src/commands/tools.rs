@@ -1,7 +1,7 @@
 //! `haft tools`: what is offered to a model, and what is not and why.
 
 use haft_mcp::client::State;
-use haft_runtime::{Advertised, Headless, plain};
+use haft_runtime::{Advertised, Headless, LeftOut, Toolset, plain};
 use serde_json::{Value, json};
 
 use crate::open::Haft;
@@ -12,7 +12,7 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
     let toolset = haft.toolset(&runtime).await;
     if haft.common.json {
         let tools: Vec<Value> = toolset.advertised().map(|tool| entry(&tool)).collect();
-        let left_out = haft.left_out(&toolset);
+        let left_out = left_out(haft, &toolset);
         let servers = haft.servers.reports();
         let deferred: Vec<String> = toolset.deferred().into_iter().map(|it| it.name).collect();
         printer.json(&json!({ "tools": tools, "deferred": deferred, "left_out": left_out, "servers": servers }))?;
@@ -24,7 +24,7 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
         let line = format!("{}: deferred; tool_search finds it", plain(&deferred.name));
         printer.line(printer.dim(&line));
     }
-    for left_out in haft.left_out(&toolset) {
+    for left_out in left_out(haft, &toolset) {
         let line = format!("{}: not offered: {}", left_out.id, plain(&left_out.reason));
         printer.line(printer.dim(&line));
     }
@@ -38,6 +38,21 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
         }
     }
     Ok(0)
+}
+
+/// What is not offered, and why; some only are where a model works, which none does here.
+fn left_out(haft: &Haft, toolset: &Toolset) -> Vec<LeftOut> {
+    let only = |(id, reason): (&str, &str)| LeftOut {
+        id: id.to_owned(),
+        reason: reason.to_owned(),
+        denied: None,
+    };
+    let in_run = [
+        ("task", "only in haft run, where a model works"),
+        ("plan_enter", "only in haft run, where somebody can answer"),
+        ("plan_exit", "only in haft run, while it plans"),
+    ];
+    haft.left_out(toolset).into_iter().chain(in_run.map(only)).collect()
 }
 
 fn row(tool: &Advertised<'_>) -> Vec<String> {

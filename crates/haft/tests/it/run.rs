@@ -1,15 +1,15 @@
 //! `haft run` and `haft demo`: a model works, recorded or over the wire.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use haft_scripted::{Fault, Model, Turn};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::world::World;
 
 /// A world whose config names the scripted model.
-fn world(model: &Model, kind: &str) -> World {
+pub(crate) fn world(model: &Model, kind: &str) -> World {
     let world = World::new();
     let url = model.url();
     world.user_config(&format!(
@@ -106,6 +106,25 @@ fn a_recorded_session_is_replayed_without_a_model() {
 }
 
 #[test]
+fn tools_of_servers_are_offered_and_those_that_were_found_from_then_on() {
+    let search = Turn::call("tool_search", json!({ "query": "srv_echo", "limit": 1 }));
+    let echo = Turn::call("srv_echo", json!({ "text": "hello" }));
+    let model = Model::start(vec![search, echo, Turn::say("Done.")]).unwrap();
+    let world = world(&model, "anthropic");
+    let server = world.put("server.py", include_str!("servers/server.py"));
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    world.user_config(&format!(
+        "{config}[limits]\ntool_bytes = 0\n[mcp.srv]\ncommand = [\"python3\", \"{server}\", \"fine\"]\n"
+    ));
+    world.haft(&["run", "go", "--allow-all"]).env("TEST_KEY", "k").run().done();
+    let offered = |number: usize, name: &str| {
+        model.requests()[number].tools().iter().any(|tool| tool == name)
+    };
+    assert!(offered(0, "tool_search") && !offered(0, "srv_echo") && offered(1, "srv_echo"));
+    assert_eq!(model.results()[1].text, "hello");
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let world = World::new();
     let says = |args: &[&str]| world.haft(args).run().coded(2).stderr;
@@ -154,64 +173,6 @@ fn two_processes_do_not_work_in_one_session() {
     assert!(second.stderr.contains("another haft works"), "{}", second.stderr);
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-/// How many processes are killed; `HAFT_KILLED` makes them more.
-fn kills() -> usize {
-    #[expect(clippy::disallowed_methods, reason = "a test is told by its environment")]
-    let told = std::env::var("HAFT_KILLED").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or(12)
-}
-
-#[test]
-fn a_killed_session_goes_on_and_no_effect_is_doubled() {
-    let (mut killed, mut chance) = (0, 0x2545_f491_4f6c_dd1d_u64);
-    while killed < kills() {
-        let call = |n: usize| {
-            let command = format!("echo {n} >> log.txt");
-            Turn::call("bash", json!({ "command": command, "description": "Count" }))
-        };
-        let mut script: Vec<Turn> = (0..6).map(call).collect();
-        script.push(Turn::say("Counted."));
-        let model = Model::start(script).unwrap();
-        let world = world(&model, "anthropic");
-        loop {
-            chance ^= chance << 13;
-            chance ^= chance >> 7;
-            chance ^= chance << 17;
-            let has_begun = !model.requests().is_empty();
-            let what = if has_begun { "--continue" } else { "go" };
-            let run = ["run", what, "--session", "s1", "--jsonl", "--allow-all"];
-            let mut run = world.haft(&run).env("TEST_KEY", "k");
-            let mut child =
-                run.command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-            // A process is killed after so many bytes of what it tells, which is somewhere in its work.
-            let mut told = vec![0; usize::try_from(chance % 12_000).unwrap()];
-            let whole = child.stdout.as_mut().unwrap().read_exact(&mut told).is_ok();
-            if !whole {
-                // Done, or nothing was left to do because the one before was killed after its last word.
-                let code = child.wait().unwrap().code();
-                assert!(matches!(code, Some(0 | 2)), "{code:?} {}", String::from_utf8_lossy(&told));
-                break;
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            killed += 1;
-        }
-        let log = fs_err::read_to_string(world.path("work/log.txt")).unwrap_or_default();
-        let lines: Vec<&str> = log.lines().collect();
-        let mut once = lines.clone();
-        once.dedup();
-        assert_eq!(lines, once, "an effect was doubled");
-        let calls = world.calls("s1");
-        let ended =
-            |call: &Value| ["completed", "error"].contains(&call["state"].as_str().unwrap());
-        assert!(calls.iter().all(ended), "{calls:#?}");
-        // What is in the log is what completed, and perhaps one more for each that was interrupted.
-        let completed = calls.iter().filter(|call| call["state"] == "completed").count();
-        assert!(lines.len() >= completed && lines.len() <= calls.len(), "{lines:?} {calls:#?}");
-        assert_eq!(model.results().len(), 6, "every call was answered");
-    }
 }
 
 #[test]

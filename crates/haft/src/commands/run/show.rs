@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use anstyle::AnsiColor;
 use haft_runtime::{
-    CallId, DeltaKind, ErrorReport, Event, EventKind, MessageId, Metadata, Output, plain,
+    AgentId, CallId, DeltaKind, ErrorReport, Event, EventKind, MessageId, Metadata, Output, plain,
     plain_lines,
 };
 use serde_json::Value;
 
 use crate::diff::in_colour;
 use crate::print::Printer;
+use crate::terminal::Terminal;
 
 /// Most lines of one call's diff.
 const DIFF_LINES: usize = 40;
 /// Most lines of what a command said.
 const OUTPUT_LINES: usize = 8;
-/// Most characters of what runs right now.
+/// Most characters of what runs right now, unless the terminal is narrower.
 const STATUS: usize = 78;
 
 /// Shows events as they come.
@@ -25,6 +26,8 @@ pub(crate) struct Show<'a> {
     printer: Printer<'a>,
     /// At a terminal, words appear as they are said; a pipe gets them whole.
     terminal: bool,
+    /// Where questions are asked: what runs right now is not shown into one.
+    asker: Terminal,
     /// Whether something stands on the last line that a line after it has to leave alone.
     in_line: bool,
     /// Whether the last line says what runs right now, and is to be taken away.
@@ -45,9 +48,9 @@ enum Part {
 }
 
 impl<'a> Show<'a> {
-    pub(crate) fn new(printer: Printer<'a>, terminal: bool) -> Self {
+    pub(crate) fn new(printer: Printer<'a>, terminal: bool, asker: Terminal) -> Self {
         let (in_line, has_status, spoken, calls) = (false, false, None, HashMap::new());
-        Self { printer, terminal, in_line, has_status, spoken, calls }
+        Self { printer, terminal, asker, in_line, has_status, spoken, calls }
     }
 
     /// Shows one event.
@@ -64,10 +67,22 @@ impl<'a> Show<'a> {
             }
             EventKind::CallCompleted { call, tool, output } => self.completed(call, tool, output),
             EventKind::CallError { call, tool, error, .. } => self.failed(call, tool, error),
+            EventKind::Noted { name, data, .. } if name == "hook.message" => {
+                let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
+                self.indented(&bounded(text, OUTPUT_LINES, Keep::First), "");
+            }
+            EventKind::TaskProgress { agent, title, state, line, .. } => {
+                self.task(agent, title, state, line);
+            }
             // Whoever is asked needs a line of their own.
             EventKind::AskOpened { .. } => self.end_line(),
             _ => {}
         }
+    }
+
+    /// Says something of our own.
+    pub(crate) fn aside(&mut self, text: &str) {
+        self.beside(&self.printer.dim(text));
     }
 
     fn delta(&mut self, message: &MessageId, kind: DeltaKind, text: &str) {
@@ -115,6 +130,20 @@ impl<'a> Show<'a> {
         if self.calls.contains_key(call) {
             self.status(&plain(last));
         }
+    }
+
+    /// What another agent does, or how it ended while nobody waited for it.
+    fn task(&mut self, agent: &AgentId, title: &str, state: &str, line: &str) {
+        let agent = plain(agent.as_str());
+        let (mark, words) = match state {
+            "running" => return self.status(&format!("{agent}: {}", plain(line))),
+            "done" => (self.printer.paint(AnsiColor::Green, "✓"), plain(title)),
+            _ => {
+                let words = format!("{}: {}", plain(title), plain(line));
+                (self.printer.paint(AnsiColor::Red, "✗"), words)
+            }
+        };
+        self.beside(&format!("{mark} {} {}", self.printer.bold(&agent), self.printer.dim(&words)));
     }
 
     fn completed(&mut self, call: &CallId, tool: &str, output: &Arc<Output>) {
@@ -167,16 +196,18 @@ impl<'a> Show<'a> {
 
     /// Says what runs right now, in a line that goes away.
     fn status(&mut self, text: &str) {
-        if self.terminal && !self.in_line {
+        if self.terminal && !self.in_line && !self.asker.is_asking() {
             self.clear_status();
-            let text: String = text.chars().take(STATUS).collect();
+            // A line that goes on in the next could not be taken away.
+            let narrow = self.printer.columns().map_or(STATUS, |columns| columns.saturating_sub(2));
+            let text: String = text.chars().take(STATUS.min(narrow)).collect();
             self.printer.piece(&self.printer.dim(&text));
             self.has_status = true;
         }
     }
 
     fn clear_status(&mut self) {
-        if std::mem::take(&mut self.has_status) {
+        if std::mem::take(&mut self.has_status) && !self.asker.is_asking() {
             self.printer.piece("\r\u{1b}[K");
         }
     }
