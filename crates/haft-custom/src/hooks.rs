@@ -1,6 +1,7 @@
 //! Hooks that are commands: asked around every call, and heeded.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::future::Future;
 
 use haft_exec::{EndedBy, Exit, Reach, Stream};
@@ -74,15 +75,7 @@ impl CommandHooks {
     ) -> Result<Answer, ToolError> {
         let set = vec![("HAFT_CALL".into(), cx.call.as_str().into())];
         let ruled = |effect: &Effect| cx.ruled(effect);
-        let purpose = Purpose {
-            session: &cx.session,
-            effects: &[],
-            ruled: &ruled,
-            set,
-            reach: reach(hook),
-            changes: Changes::Workspace,
-            hosts: None,
-        };
+        let purpose = purpose(hook, &cx.session, &ruled, set);
         let answer = self.ask(hook, input, purpose, cancel).await?;
         if let Some(text) = &answer.system_message {
             let text = shortened(text, WORDS);
@@ -338,20 +331,18 @@ impl CommandHooks {
         input: Value,
     ) -> Result<Answer, ToolError> {
         let ruled = |effect: &Effect| -> Action { self.policy.decide(effect).action };
-        let set = Vec::new();
-        let purpose = Purpose {
-            session,
-            effects: &[],
-            ruled: &ruled,
-            set,
-            reach: reach(hook),
-            changes: Changes::Workspace,
-            hosts: None,
-        };
+        let purpose = purpose(hook, session, &ruled, Vec::new());
         self.ask(hook, input, purpose, std::future::pending()).await
     }
 }
 
-fn reach(hook: &Ready) -> Reach {
-    if hook.is_confined { Reach::Confined } else { Reach::Open }
+/// A hook is allowed nothing of its own: it may change what commands may, and reaches no host.
+fn purpose<'a>(
+    hook: &Ready,
+    session: &'a SessionId,
+    ruled: &'a (dyn Fn(&Effect) -> Action + Sync),
+    set: Vec<(OsString, OsString)>,
+) -> Purpose<'a> {
+    let reach = if hook.is_confined { Reach::Confined } else { Reach::Open };
+    Purpose { session, effects: &[], ruled, set, reach, changes: Changes::Workspace, hosts: None }
 }

@@ -18,6 +18,7 @@ mod server;
 mod servers;
 mod settings;
 mod tool;
+mod tool_list;
 
 pub use connection::Era;
 pub use greet::{Greeting, greet};

@@ -7,11 +7,13 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, DATE, HOST, HeaderMap, HeaderName,
+    HeaderValue, PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{Method, StatusCode};
 use hyper_util::rt::TokioIo;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
 use tokio::task::JoinHandle;
 
 use crate::connect::Connected;
@@ -193,11 +195,19 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// How long the server asks to wait, where it says so in seconds.
+    /// How long the server asks to wait, whether it says so in seconds or by a date.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.header(&RETRY_AFTER)?.trim().parse().ok()?;
-        Some(Duration::from_secs(seconds))
+        let asked = self.header(&RETRY_AFTER)?.trim();
+        if let Ok(seconds) = asked.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let until = moment(asked)?;
+        // By the server's own clock, if it tells it: ours may go wrong.
+        let now = self.header(&DATE).and_then(moment).unwrap_or_else(Timestamp::now);
+        // What is over by now is no wait.
+        let seconds = until.as_second().saturating_sub(now.as_second());
+        Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
     }
 
     /// The error that a status other than success amounts to.
@@ -267,8 +277,17 @@ impl Response {
                 return Err(too_large());
             }
         }
+        // Nothing is nothing, however it is said to be encoded.
+        if raw == 0 {
+            return Ok(Vec::new());
+        }
         decoder.finish().map_err(broken)
     }
+}
+
+/// A date as HTTP writes it.
+fn moment(text: &str) -> Option<Timestamp> {
+    rfc2822::parse(text.trim()).ok().map(|date| date.timestamp())
 }
 
 /// What hyper says, with what is beneath it.

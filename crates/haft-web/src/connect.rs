@@ -4,22 +4,31 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use haft_address::not_public;
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::Url;
 
-use crate::address::not_public;
 use crate::client::{Client, Reach};
 use crate::error::WebError;
+use crate::resolve::{Resolve, SystemResolver};
 use crate::target::Target;
 
 /// Most bytes of what a proxy says before it lets us through.
 const PROXY_ANSWER: usize = 8 * 1024;
+
+/// Most addresses of a name that are tried.
+const MOST_ADDRESSES: usize = 8;
+/// How long an address may be silent before the next is tried as well.
+const HEAD_START: Duration = Duration::from_millis(300);
 
 /// An open connection, and how requests on it are written.
 pub(crate) struct Connected {
@@ -133,20 +142,30 @@ fn private(target: &Target, why: String) -> WebError {
     WebError::Private { host: target.host().to_owned(), why }
 }
 
-/// Connects to the first address that answers.
+/// Connects to the first address that answers. One that is silent does not keep the others waiting.
 async fn tcp(host: &str, addresses: &[IpAddr], port: u16) -> Result<TcpStream, WebError> {
     let mut why = "it has no address".to_owned();
-    for address in addresses {
-        match TcpStream::connect(SocketAddr::new(*address, port)).await {
-            Ok(stream) => {
+    let mut untried = addresses.iter().take(MOST_ADDRESSES);
+    // Dropped with the answer, and all that still try with it.
+    let mut tries = JoinSet::new();
+    loop {
+        if let Some(address) = untried.next() {
+            tries.spawn(TcpStream::connect(SocketAddr::new(*address, port)));
+        }
+        let patience = if untried.len() == 0 { Duration::MAX } else { HEAD_START };
+        match tokio::time::timeout(patience, tries.join_next()).await {
+            Ok(Some(Ok(Ok(stream)))) => {
                 // Requests are small and whole; waiting for more to send only costs time.
                 stream.set_nodelay(true).ok();
                 return Ok(stream);
             }
-            Err(error) => why = error.to_string(),
+            Ok(Some(Ok(Err(error)))) => why = error.to_string(),
+            Ok(Some(Err(error))) => why = error.to_string(),
+            Ok(None) => return Err(WebError::Unreachable { host: host.to_owned(), why }),
+            // It says nothing so far: the next has its turn beside it.
+            Err(_) => {}
         }
     }
-    Err(WebError::Unreachable { host: host.to_owned(), why })
 }
 
 /// A proxy that speaks HTTP.
@@ -167,19 +186,22 @@ impl ProxyServer {
             })?;
         let user = url.username();
         let authorization = (!user.is_empty()).then(|| {
-            let pair = format!("{user}:{}", url.password().unwrap_or_default());
-            format!("Basic {}", STANDARD.encode(pair))
+            // As they are, not as a URL has to write them.
+            let plain = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+            let pair = [plain(user), b":".to_vec(), plain(url.password().unwrap_or_default())];
+            format!("Basic {}", STANDARD.encode(pair.concat()))
         });
         Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), authorization })
     }
 
     /// The proxy is the user's word: its address is not checked.
     async fn connect(&self) -> Result<TcpStream, WebError> {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        TcpStream::connect((host, self.port)).await.map_err(|error| WebError::Unreachable {
-            host: format!("the proxy {}", self.host),
-            why: error.to_string(),
-        })
+        let name = self.host.trim_start_matches('[').trim_end_matches(']');
+        let host = format!("the proxy {}", self.host);
+        match SystemResolver.resolve(name).await {
+            Ok(addresses) => tcp(&host, &addresses, self.port).await,
+            Err(error) => Err(WebError::Unreachable { host, why: error.to_string() }),
+        }
     }
 
     /// Asks for a tunnel to `target`, by name: proxies decide by it.
@@ -198,6 +220,10 @@ impl ProxyServer {
         // Byte by byte: what follows the answer belongs to the tunnel.
         while !answer.ends_with(b"\r\n\r\n") && answer.len() < PROXY_ANSWER {
             answer.push(stream.read_u8().await.map_err(failed)?);
+        }
+        if !answer.ends_with(b"\r\n\r\n") {
+            let why = "what it says before it lets us through has no end".to_owned();
+            return Err(WebError::Broken { host, why });
         }
         let answer = String::from_utf8_lossy(&answer);
         let line = answer.lines().next().unwrap_or_default();

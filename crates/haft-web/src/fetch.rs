@@ -178,8 +178,10 @@ impl Fetcher {
         let (mime, charset) = media_type(answer.header(&CONTENT_TYPE).unwrap_or_default());
         let text = |name| answer.header(&name).map(str::to_owned);
         let validators = Validators { etag: text(ETAG), modified: text(LAST_MODIFIED) };
-        let may_keep =
-            !text(CACHE_CONTROL).is_some_and(|it| it.to_ascii_lowercase().contains("no-store"));
+        let mut rules = answer.headers.get_all(CACHE_CONTROL).iter();
+        let may_keep = !rules.any(|it| {
+            String::from_utf8_lossy(it.as_bytes()).to_ascii_lowercase().contains("no-store")
+        });
         let bytes = answer.bytes(self.client.settings().most_bytes).await?;
         let page = Arc::new(Page { target, mime, charset, bytes });
         let mut cache = self.cache();
@@ -203,10 +205,11 @@ pub(crate) fn short_wait(answer: &Response, deadline: Duration) -> Option<Durati
     (wait <= PATIENCE && wait < deadline).then_some(wait)
 }
 
-/// Where the answer sends us.
+/// Where the answer sends us. Servers write it in UTF-8 too, as browsers read it.
 fn redirect(answer: &Response) -> Option<String> {
     let moved = matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308);
-    answer.header(&LOCATION).filter(|_| moved).map(str::to_owned)
+    let place = answer.headers.get(LOCATION).filter(|_| moved)?;
+    std::str::from_utf8(place.as_bytes()).ok().map(str::to_owned)
 }
 
 /// The type and the charset of a `Content-Type`.

@@ -2,10 +2,15 @@
 
 use serde::de::IgnoredAny;
 
-/// The same JSON, indented; none if it is no JSON, or nested too deep.
+/// How much longer the indented text may be: what is nested deep is mostly blanks.
+const GROWTH: usize = 4;
+const LEAST_ROOM: usize = 64 * 1024;
+
+/// The same JSON, indented; none if it is no JSON, nested too deep, or would get many times as long.
 #[must_use]
 pub fn pretty(text: &str) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(text).ok()?;
+    let most = text.len().saturating_mul(GROWTH).max(LEAST_ROOM);
     let mut out = String::with_capacity(text.len() * 2);
     let mut depth = 0_usize;
     let mut opened = false;
@@ -27,6 +32,9 @@ pub fn pretty(text: &str) -> Option<String> {
         depth += usize::from(opened);
         if letter == ',' {
             line(&mut out, depth);
+        }
+        if out.len() > most {
+            return None;
         }
     }
     Some(out)
@@ -74,6 +82,10 @@ mod tests {
 }"#;
         assert_eq!(pretty(text).unwrap(), wanted);
         assert_eq!(pretty("nonsense"), None);
+        let (open, close) = ("[".repeat(100), "]".repeat(100));
+        let deep = |length: usize| pretty(&format!("{open}{}1{close}", "1,".repeat(length)));
+        assert!(deep(10).is_some());
+        assert_eq!(deep(100_000), None, "a hundred times as long");
         assert_eq!(pretty("7").unwrap(), "7");
     }
 

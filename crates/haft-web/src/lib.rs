@@ -1,11 +1,10 @@
 //! The web for coding agents: addresses that are checked, pages fetched within bounds, HTML as
 //! Markdown, search. It knows nothing of tools and permissions.
 //!
-//! Reading order: [`Target`] is a URL in its one form, [`address`] says which hosts are public,
-//! [`Client`] makes one request, [`Fetcher`] follows redirects and remembers pages, [`html`] makes
-//! text of them, [`search`] asks those who know the web.
+//! Reading order: [`Target`] is a URL in its one form, [`Client`] makes one request to a host that is
+//! public, [`Fetcher`] follows redirects and remembers pages, [`html`] makes text of them, [`search`]
+//! asks those who know the web.
 
-pub mod address;
 mod cache;
 mod charset;
 mod client;

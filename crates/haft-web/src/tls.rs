@@ -1,5 +1,6 @@
 //! Whom we believe: certificates of the system, and what the host adds.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +18,9 @@ const BUNDLES: [&str; 6] = [
     "/etc/ssl/cert.pem",
     "/usr/local/share/certs/ca-root-nss.crt",
 ];
+
+/// Many times what all of the world's authorities take.
+const MOST: u64 = 16 * 1024 * 1024;
 
 /// Certificates, read when they are first needed: most runs never are.
 #[derive(Default)]
@@ -66,10 +70,23 @@ impl Trust {
     }
 }
 
+/// What a file holds, if it is one: a pipe would be waited for, and a device has no end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs_err::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    fs_err::File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        return Err(io::Error::other(format!("it is larger than {} MiB", MOST >> 20)));
+    }
+    Ok(bytes)
+}
+
 /// Adds what a file holds, and says how many. A certificate that nobody understands is passed over,
 /// as everywhere: bundles have some.
 fn add(roots: &mut RootCertStore, file: &Path) -> Result<usize, String> {
-    let text = fs_err::read(file).map_err(|error| error.to_string())?;
+    let text = read(file).map_err(|error| error.to_string())?;
     let certificates: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect();
     let (added, _) = roots.add_parsable_certificates(certificates);

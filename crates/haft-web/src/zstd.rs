@@ -19,8 +19,9 @@ const CHECK_SUM: usize = 4;
 #[derive(Default)]
 pub(crate) struct Zstd {
     decoder: FrameDecoder,
-    /// What is not yet a whole block.
+    /// What is not yet a whole block, after what was read of it.
     pending: Vec<u8>,
+    read: usize,
     frame: Option<Frame>,
     /// Frames that ended.
     ended: usize,
@@ -35,15 +36,21 @@ impl Zstd {
     pub(crate) fn push(&mut self, bytes: &[u8], to: &mut Capped) -> io::Result<()> {
         self.pending.extend_from_slice(bytes);
         while self.step(to, false)? {}
+        // Once for all blocks: there may be one in every three bytes.
+        self.pending.drain(..std::mem::take(&mut self.read));
         Ok(())
     }
 
     pub(crate) fn finish(mut self, mut to: Capped) -> io::Result<Capped> {
         while self.step(&mut to, true)? {}
-        if self.frame.is_some() || !self.pending.is_empty() || self.ended == 0 {
+        if self.frame.is_some() || !self.unread().is_empty() || self.ended == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ends too early"));
         }
         Ok(to)
+    }
+
+    fn unread(&self) -> &[u8] {
+        self.pending.get(self.read..).unwrap_or_default()
     }
 
     /// Does what the pending bytes allow; `false` if more are needed.
@@ -53,7 +60,7 @@ impl Zstd {
             Some(frame) => {
                 let check_sum = if frame.has_check_sum { CHECK_SUM } else { 0 };
                 match self.block_length(check_sum) {
-                    Some(length) if self.pending.len() >= length => self.block(to).map(|()| true),
+                    Some(length) if self.unread().len() >= length => self.block(to).map(|()| true),
                     _ => Ok(false),
                 }
             }
@@ -62,22 +69,21 @@ impl Zstd {
 
     /// Reads the head of a frame.
     fn begin(&mut self, at_end: bool) -> io::Result<bool> {
-        if self.pending.is_empty() || (self.pending.len() < LONGEST_HEAD && !at_end) {
+        let mut rest = self.pending.get(self.read..).unwrap_or_default();
+        if rest.is_empty() || (rest.len() < LONGEST_HEAD && !at_end) {
             return Ok(false);
         }
-        let descriptor = self.pending.get(4).copied().unwrap_or_default();
-        let mut rest = self.pending.as_slice();
+        let descriptor = rest.get(4).copied().unwrap_or_default();
         check_window(rest, descriptor)?;
         self.decoder.reset(&mut rest).map_err(io::Error::other)?;
-        let read = self.pending.len() - rest.len();
-        self.pending.drain(..read);
+        self.read = self.pending.len() - rest.len();
         self.frame = Some(Frame { has_check_sum: descriptor & 0b100 != 0 });
         Ok(true)
     }
 
     /// How long the next block is with its head, and what follows it if it is the last.
     fn block_length(&self, check_sum: usize) -> Option<usize> {
-        let head = self.pending.get(..BLOCK_HEAD)?;
+        let head = self.unread().get(..BLOCK_HEAD)?;
         let head = head.iter().rev().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
         let (is_last, kind, size) = (head & 1 == 1, head >> 1 & 0b11, head >> 3);
         // The second kind is one byte, repeated.
@@ -86,13 +92,12 @@ impl Zstd {
     }
 
     fn block(&mut self, to: &mut Capped) -> io::Result<()> {
-        let mut rest = self.pending.as_slice();
+        let mut rest = self.pending.get(self.read..).unwrap_or_default();
         let done = self
             .decoder
             .decode_blocks(&mut rest, BlockDecodingStrategy::UptoBlocks(1))
             .map_err(io::Error::other)?;
-        let read = self.pending.len() - rest.len();
-        self.pending.drain(..read);
+        self.read = self.pending.len() - rest.len();
         self.decoder.collect_to_writer(&mut *to)?;
         if done {
             self.frame = None;

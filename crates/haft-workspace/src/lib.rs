@@ -22,9 +22,12 @@ mod percent;
 pub mod picture;
 pub mod search;
 mod similar;
+mod small;
 pub mod text;
 pub mod walk;
 pub mod write;
+
+pub use small::read_small;
 
 /// The folder an agent works in.
 #[derive(Debug)]

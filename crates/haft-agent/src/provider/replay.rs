@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use haft_runtime::{BoxFuture, Form};
+use haft_workspace::read_small;
 use serde::{Deserialize, Serialize};
 
 use super::{Hear, Piece, Prompt, Provider, ProviderError, Stop, Usage};
@@ -15,6 +16,9 @@ use crate::reply::Reply;
 
 /// The format of a recording; the first line names it.
 const VERSION: u32 = 1;
+
+/// Longest recording that is read: thousands of replies.
+const MOST: u64 = 64 * 1024 * 1024;
 
 /// The first line of a recording.
 #[derive(Debug, Serialize, Deserialize)]
@@ -62,9 +66,10 @@ impl Replay {
     /// Reads a recording from a file.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is none, or it is longer than any that was recorded here.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
-        Self::parse(&fs_err::read_to_string(path)?)
+        let bytes = read_small(path, MOST)?;
+        Self::parse(std::str::from_utf8(&bytes).map_err(|_| ReplayError::Unknown)?)
     }
 
     /// Reads a recording.

@@ -1,4 +1,4 @@
-//! Hosts as they are written, strictly, and which addresses belong to the public internet.
+//! Hosts as they are written, strictly.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -70,47 +70,6 @@ impl fmt::Display for Host {
             Self::Address(IpAddr::V4(address)) => write!(f, "{address}"),
             Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
         }
-    }
-}
-
-/// Whether an address belongs to the public internet, so that nobody reaches more by naming it than
-/// anybody else could.
-pub(super) fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    !matches!(
-        (a, b, c),
-        (0 | 10 | 127 | 224.., ..)
-            | (100, 64..=127, _)
-            | (169, 254, _)
-            | (172, 16..=31, _)
-            | (192, 168, _)
-            | (192, 0, 0 | 2)
-            | (192, 88, 99)
-            | (198, 18..=19, _)
-            | (198, 51, 100)
-            | (203, 0, 113)
-    )
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let within = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        is_public_v4(Ipv4Addr::new(a, b, c, d))
-    };
-    match address.segments() {
-        // Translated and tunnelled addresses are as public as the one inside.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => within(high, low),
-        // Tunnels that hide where they lead, and numbers that are set apart.
-        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        [0x2000..=0x3fff, ..] => true,
-        _ => false,
     }
 }
 

@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::io::{
-    AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
+    AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, Chain,
 };
 use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
 use super::request::Body;
@@ -24,19 +25,11 @@ pub(super) async fn tunnel(
     mut host: TcpStream,
     first: &[u8],
 ) -> io::Result<()> {
-    let (from_program, mut to_program) = program.split();
-    let (from_host, mut to_host) = host.split();
-    let mut from_program = BufReader::new(first.chain(from_program));
-    let mut from_host = BufReader::new(from_host);
+    let Ends { mut from_program, mut to_program, mut from_host, mut to_host } =
+        Ends::of(program, &mut host, first);
     let seen = Seen::now();
-    let out = async {
-        pass(&mut from_program, &mut to_host, u64::MAX, &seen).await?;
-        to_host.shutdown().await
-    };
-    let back = async {
-        pass(&mut from_host, &mut to_program, u64::MAX, &seen).await?;
-        to_program.shutdown().await
-    };
+    let out = all(&mut from_program, &mut to_host, &seen);
+    let back = all(&mut from_host, &mut to_program, &seen);
     tokio::select! {
         ended = async { tokio::try_join!(out, back) } => ended.map(|_| ()),
         () = seen.nothing_for(SILENCE) => Err(io::ErrorKind::TimedOut.into()),
@@ -52,10 +45,8 @@ pub(super) async fn forward(
     body: Body,
     first: &[u8],
 ) -> io::Result<()> {
-    let (from_program, mut to_program) = program.split();
-    let (from_host, mut to_host) = host.split();
-    let mut from_program = BufReader::new(first.chain(from_program));
-    let mut from_host = BufReader::new(from_host);
+    let Ends { mut from_program, mut to_program, mut from_host, mut to_host } =
+        Ends::of(program, &mut host, first);
     let seen = Seen::now();
     let out = async {
         to_host.write_all(head.as_bytes()).await?;
@@ -64,14 +55,29 @@ pub(super) async fn forward(
             Body::Chunked => chunks(&mut from_program, &mut to_host, &seen).await,
         }
     };
-    let back = async {
-        pass(&mut from_host, &mut to_program, u64::MAX, &seen).await?;
-        to_program.shutdown().await
-    };
+    let back = all(&mut from_host, &mut to_program, &seen);
     tokio::select! {
         ended = back => ended,
         error = only_error(out) => Err(error),
         () = seen.nothing_for(SILENCE) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Both ends of both connections.
+struct Ends<'a> {
+    from_program: BufReader<Chain<&'a [u8], ReadHalf<'a>>>,
+    to_program: WriteHalf<'a>,
+    from_host: BufReader<ReadHalf<'a>>,
+    to_host: WriteHalf<'a>,
+}
+
+impl<'a> Ends<'a> {
+    /// `first` came from the program already.
+    fn of(program: &'a mut TcpStream, host: &'a mut TcpStream, first: &'a [u8]) -> Self {
+        let (from_program, to_program) = program.split();
+        let (from_host, to_host) = host.split();
+        let from_program = BufReader::new(first.chain(from_program));
+        Self { from_program, to_program, from_host: BufReader::new(from_host), to_host }
     }
 }
 
@@ -113,6 +119,16 @@ async fn line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<String> {
     from.take(LINE as u64).read_until(b'\n', &mut line).await?;
     let line = line.strip_suffix(b"\r\n").ok_or(io::ErrorKind::InvalidData)?;
     String::from_utf8(line.to_vec()).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Passes on all that comes, and its end.
+async fn all(
+    from: &mut (impl AsyncBufRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    seen: &Seen,
+) -> io::Result<()> {
+    pass(from, to, u64::MAX, seen).await?;
+    to.shutdown().await
 }
 
 async fn exactly(

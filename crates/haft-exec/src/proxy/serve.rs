@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
+use haft_address::not_public;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::address::{Host, is_public};
+use super::address::Host;
 use super::request::{self, Fault, Kind, Request};
 use super::{Hosts, Refusals, USER, relay};
 
@@ -151,9 +152,9 @@ impl Desk {
             Host::Name(name) => resolve(name, port).await?,
         };
         let is_named = matches!(host, Host::Name(_));
-        let is_allowed = |address: &&IpAddr| match is_public(**address) {
-            true => is_named || self.hosts.allows(host, port),
-            false => self.hosts.allows_local(host, **address, port),
+        let is_allowed = |address: &&IpAddr| match not_public(**address) {
+            None => is_named || self.hosts.allows(host, port),
+            Some(_) => self.hosts.allows_local(host, **address, port),
         };
         let allowed: Vec<IpAddr> =
             addresses.iter().filter(is_allowed).take(ADDRESSES).copied().collect();

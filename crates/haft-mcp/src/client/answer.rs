@@ -33,11 +33,11 @@ impl Parts {
     }
 
     pub(super) fn file(&mut self, mime: &str, name: Option<String>, data: String) {
-        self.bytes += data.len();
-        if self.files.len() >= FILES || self.bytes > FILE_BYTES {
+        if self.files.len() >= FILES || self.bytes + data.len() > FILE_BYTES {
             self.left_out += 1;
             return;
         }
+        self.bytes += data.len();
         self.files.push(Attachment { mime: bounded(mime, NAME), name, data });
     }
 

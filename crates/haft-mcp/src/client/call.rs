@@ -12,7 +12,7 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::Connection;
+use super::connection::{Connection, is_forgotten};
 use super::elicit;
 use super::handler::Word;
 use super::names::bounded;
@@ -23,12 +23,16 @@ const ROUNDS: usize = 10;
 /// However many signs of life there are, a call ends after this many times its timeout.
 const AT_MOST: u32 = 60;
 
+/// The longest timeout that is heeded; clocks have an end.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 /// How much of what a server says about its progress is passed on.
 const MESSAGE: usize = 500;
 
 /// Why a call has no result.
 pub(super) enum Failure {
-    /// The connection was gone before the request was sent: another can be tried.
+    /// The connection was gone before the request was sent, or the server does not know it any more
+    /// and did nothing: another can be tried.
     NotSent,
     /// What the model is told.
     Told(ToolError),
@@ -70,6 +74,7 @@ async fn round(
     let id = handle.id.clone();
     let mut listening = connection.handler().listen(handle.progress_token.clone());
     let mut response = std::pin::pin!(handle.await_response());
+    let timeout = timeout.min(LONGEST);
     let (mut alive, latest) = (Instant::now(), Instant::now() + timeout * AT_MOST);
     loop {
         tokio::select! {
@@ -118,6 +123,9 @@ async fn give_up(connection: &Connection, id: RequestId, why: &str) {
 }
 
 fn failure(connection: &Connection, server: &str, error: &ServiceError) -> Failure {
+    if is_forgotten(error) {
+        return Failure::NotSent;
+    }
     if connection.is_closed() || matches!(error, ServiceError::TransportClosed) {
         connection.close();
         let why = connection.failure(error);

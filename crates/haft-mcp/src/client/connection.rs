@@ -1,5 +1,6 @@
 //! One connection to a server: opened in either era of the protocol, asked for its tools, closed.
 
+use std::io;
 use std::sync::Arc;
 
 use haft_exec::Keeper;
@@ -10,6 +11,7 @@ use rmcp::model::{
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, RoleClient, RunningService, ServiceError,
 };
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::handler::Handler;
@@ -165,9 +167,13 @@ impl Connection {
         Ok(tools)
     }
 
-    /// An error in words, with how the server ended if it did.
+    /// An error in words, with how the server ended if it did. What cannot be used any more is closed.
     pub(super) fn failure(&self, error: &ServiceError) -> String {
         let why = match error {
+            error if is_forgotten(error) => {
+                self.close();
+                "it has forgotten the session; the next try begins a new one".to_owned()
+            }
             ServiceError::McpError(error) => bounded(&error.message, QUOTED),
             ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
                 "the connection is closed".to_owned()
@@ -202,6 +208,12 @@ impl Connection {
         };
         tokio::spawn(async move { stop.run_until_cancelled(listen).await });
     }
+}
+
+/// Whether a server does not know us any more, as after a restart, and so did nothing.
+pub(super) fn is_forgotten(error: &ServiceError) -> bool {
+    let ServiceError::TransportSend(error) = error else { return false };
+    matches!(error.error.downcast_ref(), Some(StreamableHttpError::<io::Error>::SessionExpired))
 }
 
 /// Why there is no connection.

@@ -2,7 +2,7 @@
 
 use haft_runtime::{Answer, Choice, Context, Question};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::names::bounded;
 
@@ -51,7 +51,7 @@ fn question(server: &str, message: &str, name: &str, schema: &Value) -> Question
     Question {
         question: format!("{}\n{what}{more}", bounded(message, SHOWN)),
         header: format!("{server} asks"),
-        options: choices(schema).into_iter().map(choice).collect(),
+        options: choices(schema).iter().map(|it| choice(bounded(it, SHOWN))).collect(),
         multiple: schema.get("type").is_some_and(|kind| kind == "array"),
     }
 }
@@ -62,7 +62,7 @@ fn choices(schema: &Value) -> Vec<String> {
         let plain = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
         let titled = ["oneOf", "anyOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
         let titled = titled.flatten().filter_map(|one| one.get("const"));
-        plain.chain(titled).filter_map(Value::as_str).map(|it| bounded(it, SHOWN)).collect()
+        plain.chain(titled).filter_map(Value::as_str).map(str::to_owned).collect()
     };
     match schema.get("type").and_then(Value::as_str) {
         Some("boolean") => vec!["yes".to_owned(), "no".to_owned()],
@@ -93,7 +93,12 @@ fn content(
 
 fn typed(schema: &Value, chosen: &[String]) -> Option<Value> {
     let first = chosen.first()?.trim();
-    let is_listed = |one: &String| choices(schema).is_empty() || choices(schema).contains(one);
+    let listed = choices(schema);
+    // What was shown may be shorter than what is meant.
+    let meant = |one: &String| match listed.is_empty() {
+        true => Some(one.clone()),
+        false => listed.iter().find(|it| bounded(it, SHOWN) == *one).cloned(),
+    };
     match schema.get("type").and_then(Value::as_str) {
         Some("boolean") => match first.to_lowercase().as_str() {
             "yes" | "y" | "true" => Some(true.into()),
@@ -101,9 +106,9 @@ fn typed(schema: &Value, chosen: &[String]) -> Option<Value> {
             _ => None,
         },
         Some("integer") => first.parse::<i64>().ok().map(Into::into),
-        Some("number") => first.parse::<f64>().ok().map(Into::into),
-        Some("array") => chosen.iter().all(is_listed).then(|| chosen.to_vec().into()),
-        _ => chosen.first().filter(|one| is_listed(one)).map(|one| one.as_str().into()),
+        Some("number") => first.parse().ok().and_then(Number::from_f64).map(Value::Number),
+        Some("array") => chosen.iter().map(meant).collect::<Option<Vec<_>>>().map(Into::into),
+        _ => chosen.first().and_then(meant).map(Into::into),
     }
 }
 
@@ -124,6 +129,11 @@ mod tests {
                 "sure": { "type": "boolean" },
             },
         });
+        assert_eq!(typed(&json!({ "type": "number" }), &["2.5".to_owned()]), Some(json!(2.5)));
+        assert_eq!(typed(&json!({ "type": "number" }), &["NaN".to_owned()]), None);
+        let long = json!({ "type": "string", "enum": ["x".repeat(SHOWN + 1), "y"] });
+        let shown = question("s", "?", "name", &long).options.remove(0).label;
+        assert_eq!(typed(&long, &[shown]), Some("x".repeat(SHOWN + 1).into()));
         let properties = schema["properties"].as_object().unwrap();
         let given = |words: [&str; 3]| {
             let answer = |word: &str| Answer {

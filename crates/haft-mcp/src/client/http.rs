@@ -1,5 +1,6 @@
 //! Servers that are reached over HTTP: one connection a request, the answer whole or as a stream of events.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
+
+use super::tool_list::readable;
 
 /// The longest answer, whole or one event of a stream.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -142,7 +145,7 @@ impl StreamableHttpClient for Client {
             return Ok(StreamableHttpPostResponse::Sse(events(response), session));
         }
         let body = response.bytes(LONGEST).await.map_err(failed)?;
-        match serde_json::from_slice(&body) {
+        match serde_json::from_slice(&readable(&body)) {
             Ok(answer) if kind.starts_with(JSON) => {
                 Ok(StreamableHttpPostResponse::Json(answer, session))
             }
@@ -216,7 +219,7 @@ fn refused(
 
 /// What the server says its answer is.
 fn kind(response: &Response) -> String {
-    response.header(&CONTENT_TYPE).unwrap_or_default().to_owned()
+    response.header(&CONTENT_TYPE).unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The events of a stream, each of bounded length.
@@ -228,7 +231,15 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     });
     let pieces =
         pieces.and_then(move |piece| std::future::ready(event.grow(&piece).map(|()| piece)));
-    SseStream::from_bytes_stream(pieces.boxed()).boxed()
+    let events = SseStream::from_bytes_stream(pieces.boxed());
+    events.map_ok(|event| Sse { data: event.data.map(readable_text), ..event }).boxed()
+}
+
+fn readable_text(data: String) -> String {
+    match readable(data.as_bytes()) {
+        Cow::Borrowed(_) => data,
+        Cow::Owned(mended) => String::from_utf8(mended).unwrap_or(data),
+    }
 }
 
 /// How long the event is that is being received.

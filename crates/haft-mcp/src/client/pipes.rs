@@ -15,6 +15,8 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::tool_list::readable;
+
 /// The longest message that is taken.
 const LONGEST: usize = 16 * 1024 * 1024;
 
@@ -182,7 +184,7 @@ impl Transport<RoleClient> for Pipes {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match serde_json::from_slice(&line) {
+            match serde_json::from_slice(&readable(&line)) {
                 Ok(message) => return Some(message),
                 Err(_) => {
                     self.said.notice(&line);

@@ -21,6 +21,7 @@ use super::names::bounded;
 use super::resource::{LISTED, ResourceTool};
 use super::settings::ServerSettings;
 use super::tool::RemoteTool;
+use super::tool_list::fault;
 
 /// Most tools of one server; a model could not choose among more.
 const TOOLS: usize = 200;
@@ -146,11 +147,15 @@ impl Server {
             Ok(Err(why)) => return Err(self.broken(why)),
             Err(_) => return Err(self.broken("it does not say which tools it has".to_owned())),
         };
+        // Whatever it failed at before, it works now.
+        self.note_connected(&connection);
         let (mut tools, mut left_out): (Tools, _) = (Vec::new(), Vec::new());
         for tool in &listed {
             let name = || bounded(&tool.name, 100);
             if !self.settings.tools.takes(&tool.name) {
                 left_out.push((name(), "not among those that the config takes".to_owned()));
+            } else if let Some(why) = fault(tool) {
+                left_out.push((name(), why));
             } else if tools.len() >= TOOLS {
                 left_out.push((name(), format!("it has more than {TOOLS}")));
             } else {
@@ -272,7 +277,9 @@ impl Server {
         match Connection::open(&self.settings, &self.keeper, &self.handler, link.era).await {
             Ok(connection) => {
                 let connection = Arc::new(connection);
-                self.note_connected(&mut link, &connection);
+                link.connection = Some((Arc::clone(&connection), Instant::now()));
+                link.era = connection.era();
+                self.note_connected(&connection);
                 if is_again {
                     // What it offers may have changed with it.
                     self.handler.tools_changed();
@@ -288,7 +295,7 @@ impl Server {
         }
     }
 
-    fn note_connected(&self, link: &mut Link, connection: &Arc<Connection>) {
+    fn note_connected(&self, connection: &Connection) {
         let software = connection.info().and_then(|info| info.server_info.clone());
         let software = software.map_or_else(
             || "no name".to_owned(),
@@ -296,8 +303,6 @@ impl Server {
         );
         let protocol = connection.info().map(|info| bounded(info.protocol_version.as_str(), 20));
         let protocol = protocol.unwrap_or_default();
-        link.connection = Some((Arc::clone(connection), Instant::now()));
-        link.era = connection.era();
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.state = State::Connected { software, protocol };
     }

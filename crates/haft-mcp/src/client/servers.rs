@@ -17,6 +17,9 @@ use super::settings::ServerSettings;
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
+/// How long a list of tools is good, though its server says that it changed.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// The servers of a config. Dropping it stops listening to them; they end when their tools are dropped.
 pub struct Servers {
     all: Vec<Listed>,
@@ -117,6 +120,8 @@ impl Offered {
                 self.replace(tools, left_out);
                 wait = FIRST_WAIT;
             }
+            // One that says so all the time is not asked all the time.
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

@@ -12,3 +12,6 @@ mod client;
 mod conformance;
 mod parking;
 mod progress;
+mod servers;
+#[path = "../../../haft-web/tests/it/site.rs"]
+mod site;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use haft_workspace::journal::{Changed, Journal, Label, Recording, State};
+use haft_workspace::read_small;
 use haft_workspace::write::hash;
 
 use super::stash::{Held, LARGEST, Stash};
@@ -141,7 +142,7 @@ impl Before {
 fn elsewhere(name: &Name, after: &Names) -> Option<Vec<u8>> {
     let small = name.size().is_some_and(|size| size <= LARGEST);
     let (path, _) = after.iter().find(|(_, one)| small && one.is_same_file(name))?;
-    fs_err::read(path).ok()
+    read_small(path, LARGEST).ok()
 }
 
 /// What stands at a path now; none if it is too large to tell, or nothing that can be put back.
@@ -149,7 +150,8 @@ fn state(path: &Path, name: &Name) -> Option<State> {
     match name {
         Name::File { size, .. } if *size > LARGEST => None,
         Name::File { mode, .. } => {
-            let content = fs_err::read(path).ok()?;
+            // Whatever else still runs may have put something else there by now.
+            let content = read_small(path, LARGEST).ok()?;
             let bytes = content.len() as u64;
             Some(State::File { content: hash(&content), bytes, mode: Some(*mode) })
         }

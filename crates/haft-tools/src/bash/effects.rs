@@ -8,8 +8,8 @@ use haft_shell::{
     Action, Analysis, Changes, Doubt, Run, Scripts, Setting, Settlement, Shell, Standing, analyse,
     suggest,
 };
-use haft_workspace::Workspace;
 use haft_workspace::path::Place;
+use haft_workspace::{Workspace, read_small};
 
 use super::places;
 use crate::commands::CommandSettings;
@@ -68,9 +68,7 @@ pub(crate) fn plan(
 
 /// The text of a script, unless it is too long to be looked at.
 fn read_script(path: &Path) -> Option<String> {
-    let meta = fs_err::metadata(path).ok()?;
-    let is_short = meta.is_file() && meta.len() <= haft_shell::LONGEST as u64;
-    is_short.then(|| fs_err::read_to_string(path).ok()).flatten()
+    String::from_utf8(read_small(path, haft_shell::LONGEST as u64).ok()?).ok()
 }
 
 fn of_run(run: &Run) -> Effect {

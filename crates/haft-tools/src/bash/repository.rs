@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use haft_exec::sandbox::Protected;
+use haft_workspace::read_small;
 
 /// What runs commands, or names them.
 const HOOKS: &str = "hooks";
@@ -10,6 +11,9 @@ const SETTINGS: [&str; 2] = ["config", "config.worktree"];
 
 /// What says which other folders belong to a repository: whoever could write it could open any.
 const LINKS: [&str; 2] = ["gitdir", "commondir"];
+
+/// Far more than git writes into any of these.
+const MOST: u64 = 1024 * 1024;
 
 /// Where git keeps what belongs to a workspace, though it lies elsewhere.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -52,7 +56,7 @@ fn own_folder(root: &Path) -> Option<PathBuf> {
     if !file.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let text = fs_err::read_to_string(&file).ok()?;
+    let text = text_of(&file)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     let own = fs_err::canonicalize(root.join(named)).ok()?;
     let back = named_in(&own.join("gitdir"), &own).is_some_and(|back| back == file);
@@ -60,15 +64,20 @@ fn own_folder(root: &Path) -> Option<PathBuf> {
     (is_outside && own.join("HEAD").is_file() && (back || works_in(&own, root))).then_some(own)
 }
 
+/// What a file of a repository says, if it is one that git would have written.
+fn text_of(file: &Path) -> Option<String> {
+    String::from_utf8(read_small(file, MOST).ok()?).ok()
+}
+
 /// The path that a file of a repository holds, seen from `folder`.
 fn named_in(file: &Path, folder: &Path) -> Option<PathBuf> {
-    let text = fs_err::read_to_string(file).ok()?;
+    let text = text_of(file)?;
     fs_err::canonicalize(folder.join(text.trim())).ok()
 }
 
 /// Whether the settings of a submodule's repository say that it is checked out at `root`.
 fn works_in(own: &Path, root: &Path) -> bool {
-    let settings = fs_err::read_to_string(own.join("config")).unwrap_or_default();
+    let settings = text_of(&own.join("config")).unwrap_or_default();
     let worktree = settings.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
         (name.trim() == "worktree").then(|| value.trim().to_owned())

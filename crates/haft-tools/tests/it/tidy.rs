@@ -110,15 +110,16 @@ async fn the_table_in_the_readme_is_the_registry() {
 #[test]
 fn crates_depend_on_each_other_as_drawn() {
     let allowed: &[(&str, &[&str])] = &[
+        ("haft-address", &[]),
         ("haft-agent", &["haft-runtime", "haft-web", "haft-workspace"]),
-        ("haft-exec", &[]),
+        ("haft-exec", &["haft-address"]),
         ("haft-custom", &["haft-exec", "haft-runtime", "haft-tools", "haft-workspace"]),
         ("haft-mcp", &["haft-exec", "haft-runtime", "haft-web"]),
         ("haft-runtime", &[]),
         ("haft-store", &["haft-runtime"]),
         ("haft-scripted", &[]),
         ("haft-shell", &[]),
-        ("haft-web", &[]),
+        ("haft-web", &["haft-address"]),
         ("haft-workspace", &[]),
         ("haft-edit", &[]),
         (

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use haft_runtime::CancellationToken;
 use haft_runtime::permission::Reply;
 use haft_tools::{Web, WebSettings};
-use haft_web::{Client, Settings};
+use haft_web::{Client, HostPattern, Settings};
 use serde_json::{Value, json};
 
 use crate::site::{Names, Site, answer, ok, send, settings};
@@ -46,18 +46,20 @@ async fn fetched(site: &Site, args: Value) -> String {
 async fn no_spelling_of_a_private_address_is_connected_to() {
     let site = Site::saying(ok("text/plain", "inside"));
     let names = Names::default()
-        .with("rb1.test", &[&["93.184.216.34"], &["127.0.0.1"]])
+        .with("rb1.test", &[&["127.0.0.2"], &["127.0.0.1"]])
         .with("rb2.test", &[&["93.184.216.34", "::1"]])
         .with("rb3.test", &[&["127.0.0.1"]])
         .with("rb4.test", &[&["0.0.0.0"]])
         .with("x", &[&["127.0.0.1"]]);
-    let world = World::surfing(ALLOW, Reply::Once, web(Settings::default(), &names)).await;
+    // One name is allowed: nobody listens at the address that it has first.
+    let private_hosts = vec![HostPattern::new("rb1.test")];
+    let settings = Settings { private_hosts, ..Settings::default() };
+    let world = World::surfing(ALLOW, Reply::Once, web(settings, &names)).await;
     let mut refused = 0;
     for line in URLS.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let url = case["url"].as_str().unwrap().replace("{P}", &site.port.to_string());
-        // The address of the first is public, and not to be reached from here.
-        let answer = world.call("webfetch", json!({ "url": url, "timeout": 1 })).await;
+        let answer = world.call("webfetch", json!({ "url": url })).await;
         assert_eq!(answer["state"], "error", "{line}: {answer}");
         let message = answer["error"]["message"].as_str().unwrap();
         assert!(message.len() < 1_000, "{line}: {message}");
@@ -78,7 +80,7 @@ async fn no_redirect_leads_to_a_private_address() {
             serde_json::from_str::<Value>(line).unwrap()["url"].as_str().unwrap().to_owned()
         })
         .map(|url| url.replace("{P}", &inside.port.to_string()))
-        .filter(|url| !url.contains('\n') && url.is_ascii())
+        .filter(|url| !url.contains('\n'))
         .collect();
     let count = places.len();
     let site = Site::new(move |asked, stream| {

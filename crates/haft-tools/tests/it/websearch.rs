@@ -26,6 +26,10 @@ pub(crate) async fn world(service: Service, site: &Site, rules: &str, reply: Rep
     World::surfing(rules, reply, web(service, base_url, Some("k-123"))).await
 }
 
+/// A wait until a date, by the server's clock.
+const BY_DATE: &str =
+    "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:50:38 GMT\r\n";
+
 fn results(count: usize, text: &str) -> String {
     let one = |number: usize| json!({ "title": format!("Title {number}"), "url": format!("https://a.test/{number}"), "text": text });
     json!({ "results": (0..count).map(one).collect::<Vec<_>>() }).to_string()
@@ -90,6 +94,7 @@ async fn errors_name_what_to_do_and_never_the_key() {
             Site::saying(answer("429 Too Many Requests", "retry-after: 90\r\n", "")),
             "try again in 90 s",
         ),
+        (Site::saying(answer("429 Too Many Requests", BY_DATE, "")), "try again in 61 s"),
         (Site::saying(ok("application/json", "{")), "cannot be used"),
     ] {
         let world = world(Service::Exa, &site, ALLOW, Reply::Unattended).await;

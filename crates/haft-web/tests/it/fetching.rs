@@ -45,7 +45,8 @@ async fn a_redirect_within_the_site_is_followed_and_one_that_leaves_it_is_told()
     let site = Site::new(|asked, stream| match asked.path() {
         "/1" => send(stream, &answer("301 Moved Permanently", "location: 2\r\n", "")),
         "/2" => send(stream, &answer("308 Permanent Redirect", "location: /3?x\r\n", "")),
-        "/3?x" => send(stream, &ok("text/plain", "here")),
+        "/3?x" => send(stream, &answer("307 Temporary Redirect", "location: /Straße\r\n", "")),
+        "/Stra%C3%9Fe" => send(stream, &ok("text/plain", "here")),
         "/away" => send(stream, &answer("302 Found", "location: http://other.test/x\r\n", "")),
         "/file" => send(stream, &answer("302 Found", "location: file:///etc/passwd\r\n", "")),
         _ => send(stream, &answer("302 Found", "location: /round\r\n", "")),
@@ -53,7 +54,7 @@ async fn a_redirect_within_the_site_is_followed_and_one_that_leaves_it_is_told()
     let fetcher = fetcher(settings(), Names::local());
     let (page, _) = page(&fetcher, &site.url("/1")).await;
     assert_eq!(page.bytes, b"here");
-    assert!(page.target.as_str().ends_with("/3?x"));
+    assert!(page.target.as_str().ends_with("/Stra%C3%9Fe"));
     match get(&fetcher, &site.url("/away")).await.unwrap() {
         Fetched::Elsewhere { to, status } => {
             assert_eq!((to.as_str(), status), ("http://other.test/x", 302));
@@ -96,7 +97,11 @@ async fn a_page_is_fetched_once_and_then_only_confirmed() {
 
 #[tokio::test]
 async fn what_must_not_be_stored_is_not() {
-    let site = Site::saying(answer("200 OK", "cache-control: private, no-store\r\n", "secret"));
+    let site = Site::saying(answer(
+        "200 OK",
+        "cache-control: private\r\ncache-control: max-age=60, No-Store\r\n",
+        "secret",
+    ));
     let fetcher = fetcher(settings(), Names::local());
     for _ in 0..2 {
         assert_eq!(page(&fetcher, &site.url("/")).await.1, Source::Server);
@@ -106,14 +111,18 @@ async fn what_must_not_be_stored_is_not() {
 
 #[tokio::test]
 async fn a_short_wait_is_waited_and_a_long_one_is_told() {
-    let count = std::sync::atomic::AtomicUsize::new(0);
+    let seen = std::sync::Mutex::new(std::collections::HashSet::new());
     let site = Site::new(move |asked, stream| {
-        let first = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0;
+        let first = seen.lock().unwrap().insert(asked.path().to_owned());
         let busy =
             |wait: &str| answer("429 Too Many Requests", &format!("retry-after: {wait}\r\n"), "");
         match asked.path() {
             "/short" if first => send(stream, &busy("1")),
             "/short" => send(stream, &ok("text/plain", "now")),
+            // A date that is over is no wait, by whichever clock.
+            "/past" if first => send(stream, &busy("Sun, 06 Nov 1994 08:49:37 GMT")),
+            "/past" => send(stream, &ok("text/plain", "at once")),
+            "/never" => send(stream, &busy("when it suits us")),
             _ => send(stream, &busy("3600")),
         }
     });
@@ -124,6 +133,10 @@ async fn a_short_wait_is_waited_and_a_long_one_is_told() {
     let error = get(&fetcher, &site.url("/long")).await.unwrap_err();
     assert!(error.to_string().contains("429") && error.to_string().contains("3600 s"), "{error}");
     assert_eq!(site.hits(), 3);
+    assert_eq!(page(&fetcher, &site.url("/past")).await.0.bytes, b"at once");
+    let error = get(&fetcher, &site.url("/never")).await.unwrap_err();
+    assert!(error.to_string().ends_with("429 Too Many Requests"), "{error}");
+    assert_eq!(site.hits(), 6);
 }
 
 #[tokio::test]

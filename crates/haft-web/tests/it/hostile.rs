@@ -1,14 +1,17 @@
 //! Servers that want to keep us busy: bombs, slow bodies, endless heads, wrong lengths, ruins.
 
-use std::io::Write;
-use std::net::TcpStream;
+use std::io::{self, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_web::{Settings, Target, WebError};
+use haft_web::{BoxFuture, Client, Fetcher, Resolve, Settings, Target, WebError};
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::bombs::{gzip, zstd_bomb};
 use crate::fetching::{SECOND, fetcher, get, page};
 use crate::site::{Names, Site, answer, ok, send, settings};
+use crate::tls::believing;
 
 /// More than is read of any page.
 const TOO_LONG: usize = 6 << 20;
@@ -37,6 +40,28 @@ async fn compressed_pages_are_read() {
     let site = Site::saying(encoded("zstd", &zstd_bomb(2)));
     let fetcher = fetcher(settings(), Names::local());
     assert_eq!(page(&fetcher, &site.url("/")).await.0.bytes, vec![b'x'; 256 * 1024]);
+}
+
+#[tokio::test]
+async fn nothing_is_nothing_however_it_is_encoded() {
+    for encoding in ["gzip", "deflate", "br", "zstd"] {
+        let site = Site::saying(encoded(encoding, b""));
+        let fetcher = fetcher(settings(), Names::local());
+        assert_eq!(page(&fetcher, &site.url("/")).await.0.bytes, b"", "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn many_blocks_with_nothing_in_them_are_nothing() {
+    // A frame of its own window, then blocks of three bytes that say nothing, and the last one.
+    let mut body = b"\x28\xb5\x2f\xfd\x00\x58".to_vec();
+    body.resize(5 << 20, 0);
+    let whole = body.len() - (body.len() - 6) % 3;
+    body.truncate(whole);
+    body.extend_from_slice(b"\x01\x00\x00");
+    let site = Site::saying(encoded("zstd", &body));
+    let fetcher = fetcher(settings(), Names::local());
+    assert_eq!(page(&fetcher, &site.url("/")).await.0.bytes, b"");
 }
 
 #[tokio::test]
@@ -118,6 +143,16 @@ fn drip(stream: &mut TcpStream, head: &[u8]) {
     }
 }
 
+/// A resolver that never answers.
+#[derive(Debug)]
+struct Mute;
+
+impl Resolve for Mute {
+    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::pending())
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_deadline_covers_everything() {
     let site = Site::new(|asked, stream| match asked.path() {
@@ -127,11 +162,19 @@ async fn the_deadline_covers_everything() {
         _ => send(stream, &answer("302 Found", "location: /body\r\n", "")),
     });
     let deadline = Duration::from_millis(400);
-    for path in ["/silent", "/head", "/body", "/hop"] {
+    let local: Arc<dyn Resolve> = Arc::new(Names::local());
+    let mut cases: Vec<_> = ["/silent", "/head", "/body", "/hop"]
+        .map(|path| (site.url(path), Arc::clone(&local)))
+        .into();
+    // It waits for a request as one writes it; what comes to it here is not one.
+    cases.push((site.url("/").replace("http:", "https:"), local));
+    cases.push((site.url("/"), Arc::new(Mute)));
+    for (path, resolver) in cases {
         let mut taken = Vec::new();
         for _ in 0..3 {
-            let fetcher = fetcher(settings(), Names::local());
-            let target = Target::parse(&site.url(path)).unwrap();
+            let client = Client::with_resolver(believing(&["ca.pem"]), Arc::clone(&resolver));
+            let fetcher = Fetcher::new(client);
+            let target = Target::parse(&path).unwrap();
             let begin = Instant::now();
             let error = fetcher.fetch(&target, deadline, &|_| true).await.unwrap_err();
             taken.push(begin.elapsed());
@@ -141,6 +184,34 @@ async fn the_deadline_covers_everything() {
         let best = taken.into_iter().min().unwrap();
         assert!(best >= deadline && best < deadline + SECOND / 5, "{path}: {best:?}");
     }
+}
+
+/// An address that nobody answers at: its queue is full, and further connections are not even refused.
+async fn silent_at(port: u16) -> (TcpListener, Vec<tokio::net::TcpStream>) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 2], port).into()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let mut queue = Vec::new();
+    let next = || tokio::net::TcpStream::connect(("127.0.0.2", port));
+    while let Ok(stream) = tokio::time::timeout(SECOND / 2, next()).await {
+        queue.push(stream.unwrap());
+        assert!(queue.len() < 100, "everybody is let in");
+    }
+    (listener, queue)
+}
+
+#[tokio::test]
+async fn an_address_that_is_silent_does_not_hold_up_the_others() {
+    let site = Site::saying(ok("text/plain", "here"));
+    let _silent = silent_at(site.port).await;
+    for addresses in [["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"]] {
+        let names = Names::default().with("site.test", &[&addresses]);
+        assert_eq!(page(&fetcher(settings(), names), &site.url("/")).await.0.bytes, b"here");
+    }
+    let names = Names::default().with("site.test", &[&["127.0.0.2", "127.0.0.2"]]);
+    let target = Target::parse(&site.url("/")).unwrap();
+    let fetched = fetcher(settings(), names).fetch(&target, SECOND, &|_| true).await;
+    assert!(matches!(fetched, Err(WebError::TimedOut { .. })), "{fetched:?}");
 }
 
 #[tokio::test]

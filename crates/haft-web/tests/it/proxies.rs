@@ -9,7 +9,7 @@ use crate::fetching::{fetcher, get, page};
 use crate::site::{Names, Site, answer, ok, send, settings};
 
 fn through(site: &Site, except: &[&str]) -> Settings {
-    let proxy = Some(format!("http://user:pass@127.0.0.1:{}", site.port));
+    let proxy = Some(format!("http://user:p%40ss@127.0.0.1:{}", site.port));
     let except = except.iter().map(|name| (*name).to_owned()).collect();
     Settings { proxy: Proxy { http: proxy.clone(), https: proxy, except }, ..settings() }
 }
@@ -24,7 +24,7 @@ async fn a_proxy_gets_the_whole_url_and_its_password() {
     let asked = &proxy.requests()[0];
     assert_eq!(asked.path(), "http://docs.test/a?b");
     assert_eq!(asked.header("host"), Some("docs.test"));
-    assert_eq!(asked.header("proxy-authorization"), Some("Basic dXNlcjpwYXNz"));
+    assert_eq!(asked.header("proxy-authorization"), Some("Basic dXNlcjpwQHNz"), "user:p@ss");
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_proxy_that_says_no_is_quoted() {
     let settings = through(&proxy, &[]);
     let error = get(&fetcher(settings, Names::default()), "https://docs.test/").await.unwrap_err();
     assert!(error.to_string().contains("the proxy 127.0.0.1 answered 407"), "{error}");
-    assert!(!error.to_string().contains("pass"), "{error}");
+    assert!(!error.to_string().contains("ss@"), "{error}");
 }
 
 #[tokio::test]
@@ -93,5 +93,6 @@ async fn what_a_proxy_says_is_bounded() {
         while stream.write_all(b"x-more: and more\r\n").is_ok() {}
     });
     let settings = through(&proxy, &[]);
-    assert!(get(&fetcher(settings, Names::default()), "https://docs.test/").await.is_err());
+    let error = get(&fetcher(settings, Names::default()), "https://docs.test/").await.unwrap_err();
+    assert!(error.to_string().contains("has no end"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::net::TcpListener as StdListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_web::{Settings, WebError};
+use haft_web::{Settings, Target, WebError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-use crate::fetching::{fetcher, get, page};
+use crate::fetching::{SECOND, fetcher, get, page};
 use crate::site::{Names, Site, ok, settings};
 
 fn file(name: &str) -> PathBuf {
@@ -47,7 +47,7 @@ async fn server(name: &str) -> u16 {
     port
 }
 
-fn believing(names: &[&str]) -> Settings {
+pub(crate) fn believing(names: &[&str]) -> Settings {
     Settings { certificates: names.iter().map(|name| file(name)).collect(), ..settings() }
 }
 
@@ -80,7 +80,9 @@ async fn plain_http_is_never_tried_instead() {
     let site = Site::saying(ok("text/plain", "plain"));
     let fetcher = fetcher(believing(&["ca.pem"]), Names::local());
     let url = format!("https://site.test:{}/", site.port);
-    assert!(get(&fetcher, &url).await.is_err());
+    // The server waits for a request that it can read, as long as it is let.
+    let target = Target::parse(&url).unwrap();
+    assert!(fetcher.fetch(&target, SECOND, &|_| true).await.is_err());
     assert!(site.requests().is_empty(), "nothing that was read as a request");
     let free = StdListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let error = get(&fetcher, &format!("https://site.test:{free}/")).await.unwrap_err();
@@ -90,7 +92,16 @@ async fn plain_http_is_never_tried_instead() {
 #[tokio::test]
 async fn a_file_without_certificates_is_said() {
     let port = server("good").await;
-    for (name, why) in [("good.key", "no certificates"), ("missing.pem", "cannot be used")] {
+    // A path of its own stands as it is. The device would never end, the other is far too long.
+    let long = tempfile::NamedTempFile::new().unwrap();
+    long.as_file().set_len(1 << 30).unwrap();
+    for (name, why) in [
+        ("good.key", "no certificates"),
+        ("missing.pem", "cannot be used"),
+        (".", "is not a file"),
+        ("/dev/zero", "is not a file"),
+        (long.path().to_str().unwrap(), "larger than 16 MiB"),
+    ] {
         let fetcher = fetcher(believing(&[name]), Names::local());
         let error = get(&fetcher, &format!("https://site.test:{port}/")).await.unwrap_err();
         assert!(error.to_string().contains(why), "{error}");

@@ -2,13 +2,13 @@
 
 use anyhow::Context as _;
 use haft_runtime::plain;
-use haft_workspace::Workspace;
 use haft_workspace::journal::{Changed, Entry, Journal};
 use haft_workspace::write::{Hash, hash};
+use haft_workspace::{Workspace, read_small};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::undo::word;
+use super::undo::{MOST_SHOWN, NO_JOURNAL, word};
 use crate::args::LogArgs;
 use crate::diff;
 use crate::journal::recover;
@@ -16,7 +16,7 @@ use crate::open::Haft;
 use crate::print::Printer;
 
 pub(crate) fn run(haft: &Haft, printer: Printer<'_>, args: LogArgs) -> anyhow::Result<u8> {
-    let journal = haft.journal().context("there is no journal: haft has no folder of its own")?;
+    let journal = haft.journal().context(NO_JOURNAL)?;
     let workspace = haft.workspace()?;
     recover(&journal, &workspace, printer);
     let (all, holding) = (journal.entries()?, journal.in_force()?);
@@ -77,7 +77,7 @@ fn show(journal: &Journal, workspace: &Workspace, change: &Changed, printer: Pri
     // What a change left is kept once a later one overwrites it; until then it is the file itself.
     let find = |wanted: Hash| {
         let kept = journal.content(wanted).ok().flatten();
-        kept.or_else(|| fs_err::read(&change.path).ok().filter(|it| hash(it) == wanted))
+        kept.or_else(|| read_small(&change.path, MOST_SHOWN).ok().filter(|it| hash(it) == wanted))
     };
     let (Some(old), Some(new)) = (find(old), find(new)) else { return false };
     let path = workspace.place(change.path.clone(), true).shown();

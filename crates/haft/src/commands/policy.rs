@@ -15,6 +15,7 @@ use super::arguments;
 use crate::args::PolicyCommand;
 use crate::open::Haft;
 use crate::print::Printer;
+use crate::small_file;
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -150,7 +151,9 @@ async fn simulate(haft: &Haft, printer: Printer<'_>, replay: Option<&Path>) -> a
 }
 
 fn read_log(path: &Path) -> anyhow::Result<Vec<Recorded>> {
-    let text = fs_err::read_to_string(path)?;
+    const MOST: u64 = 64 * 1024 * 1024;
+    let text = small_file::read_up_to(path, MOST)?
+        .with_context(|| format!("{} does not exist", path.display()))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let parse = |(number, line): (usize, &str)| {
         let place =

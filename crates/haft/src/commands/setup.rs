@@ -30,7 +30,10 @@ pub(crate) async fn run(
     let mut target = args.host.target(args.scope, &environment, &root)?;
     // A link to a file elsewhere stays one: what it leads to is changed.
     if target.file.is_symlink() {
-        target.file = fs_err::canonicalize(&target.file)?;
+        let link = target.file.display();
+        target.file = fs_err::canonicalize(&target.file).with_context(|| {
+            format!("{link} is a link that leads to no file; mend or remove it")
+        })?;
     }
     let program = program(&environment)?;
     let entry = args.host.entry(args.scope, &program, &args.extra);

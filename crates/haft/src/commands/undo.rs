@@ -1,8 +1,8 @@
 //! `haft undo` and `haft redo`: what calls changed in files, taken back or done again.
 
 use anyhow::Context as _;
-use haft_workspace::Workspace;
 use haft_workspace::journal::{ChangeError, Changed, Journal, Label, Reversal, State, Way, Which};
+use haft_workspace::{Workspace, read_small};
 use serde_json::{Value, json};
 
 use crate::args::UndoArgs;
@@ -11,13 +11,18 @@ use crate::journal::recover;
 use crate::open::Haft;
 use crate::print::Printer;
 
+/// Largest file whose changes are shown.
+pub(super) const MOST_SHOWN: u64 = 64 * 1024 * 1024;
+
+pub(super) const NO_JOURNAL: &str = "there is no journal, because there is no place for it; set HOME or XDG_STATE_HOME to an absolute path";
+
 pub(crate) fn run(
     haft: &Haft,
     printer: Printer<'_>,
     way: Way,
     args: UndoArgs,
 ) -> anyhow::Result<u8> {
-    let journal = haft.journal().context("there is no journal: haft has no folder of its own")?;
+    let journal = haft.journal().context(NO_JOURNAL)?;
     let workspace = haft.workspace()?;
     recover(&journal, &workspace, printer);
     let session = haft.common.session.as_ref().map(ToString::to_string);
@@ -102,7 +107,7 @@ fn show(journal: &Journal, workspace: &Workspace, reversal: &Reversal, printer: 
     for change in &reversal.changes {
         let path = workspace.place(change.path.clone(), true).shown();
         let new = change.after.content().map(|hash| journal.content(hash).ok().flatten());
-        let old = change.before.content().map(|_| fs_err::read(&change.path).ok());
+        let old = change.before.content().map(|_| read_small(&change.path, MOST_SHOWN).ok());
         match (old, new) {
             (Some(Some(old)), Some(Some(new))) => diff::show(printer, &path, &old, &new),
             _ => printer.line(format!("{} {}", word(change), haft_runtime::plain(&path))),

@@ -1,4 +1,5 @@
-//! Folders that cannot be written to, or are full: made with mounts of our own, where we may.
+//! Folders that cannot be written to or are full, and silent name servers: made with mounts of our own,
+//! where we may.
 
 use std::io::Write;
 use std::process::{Command, Output};
@@ -87,4 +88,32 @@ fn a_deny_of_the_machine_beats_everybody_else() {
     let Some(ran) = with_mounts(&world, name, mounts, &script) else { return };
     let denial = ran.coded(3).json()["error"]["denial"].clone();
     assert_eq!(denial["rule"]["source"], "/etc/haft/managed.toml:2");
+}
+
+/// A name server that hears and says nothing, and how long haft takes beside it.
+const SILENT_NAMES: &str = r#"
+import fcntl, os, socket, struct, subprocess, sys, time
+names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+fcntl.ioctl(names, 0x8914, struct.pack("16sh14x", b"lo", 1))
+names.bind(("127.0.0.1", 53))
+begin = time.monotonic()
+code = subprocess.run([os.environ["HAFT"], *sys.argv[1:]]).returncode
+print(round(time.monotonic() - begin, 1), file=sys.stderr)
+sys.exit(code if time.monotonic() - begin < 5 else 99)
+"#;
+
+#[test]
+fn a_name_that_nobody_answers_for_does_not_hold_up_the_end() {
+    let world = World::new();
+    let names = world.put("names.py", SILENT_NAMES);
+    let mounts = "mount -t tmpfs none /etc && echo nameserver 127.0.0.1 > /etc/resolv.conf && \
+                  unshare --net true";
+    let script = format!(
+        "exec unshare --net python3 {names} \
+         call webfetch '{{\"url\":\"http://docs.example/\",\"timeout\":1}}' --allow-all --json"
+    );
+    let name = "a_name_that_nobody_answers_for_does_not_hold_up_the_end";
+    let Some(ran) = with_mounts(&world, name, mounts, &script) else { return };
+    let ran = ran.coded(124);
+    assert_eq!(ran.kind(), "timed_out");
 }

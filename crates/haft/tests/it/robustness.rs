@@ -1,5 +1,6 @@
 //! Where something is missing, in the way, full or closed: a clear word, never a panic.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
@@ -15,8 +16,10 @@ fn without_home_what_needs_state_says_so_and_the_rest_works() {
     };
     let ran = bare(&["call", "todoread", "--json"]).coded(1);
     assert!(ran.message().contains("HOME or XDG_STATE_HOME"), "{}", ran.stdout);
-    let ran = bare(&["sessions"]).coded(2);
-    assert!(ran.stderr.contains("HOME or XDG_STATE_HOME"), "{}", ran.stderr);
+    for args in [&["sessions"][..], &["log"], &["undo"]] {
+        let ran = bare(args).coded(2);
+        assert!(ran.stderr.contains("HOME or XDG_STATE_HOME"), "{}", ran.stderr);
+    }
     let stateless = [&["--help"][..], &["man"], &["completions", "bash"], &["config", "schema"]];
     for args in stateless.into_iter().chain([&["tools"][..], &["schema"], &["config", "show"]]) {
         assert!(!bare(args).done().stdout.is_empty());
@@ -122,6 +125,99 @@ fn a_missing_or_wrong_workspace_is_a_usage_error() {
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.contains(dir), "{}", ran.stderr);
     }
+}
+
+/// What is no small file.
+#[derive(Debug, Clone, Copy)]
+enum Odd {
+    Pipe,
+    Folder,
+    Device,
+    Gigabyte,
+}
+
+impl Odd {
+    fn make(self, path: &Path) {
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        match self {
+            Self::Pipe => {
+                let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+                rustix::fs::mknodat(rustix::fs::CWD, path, fifo, mode, 0).unwrap();
+            }
+            Self::Folder => fs_err::create_dir(path).unwrap(),
+            Self::Device => fs_err::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+            Self::Gigabyte => fs_err::File::create(path).unwrap().set_len(1 << 30).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn what_ought_to_be_a_small_file_and_is_not_is_refused_at_once() {
+    let world = World::new();
+    let path = world.path("named/file");
+    let file = path.to_str().unwrap();
+    for args in [
+        &["run", "go", "--replay", file][..],
+        &["policy", "simulate", "--replay", file],
+        &["tools", "--policy", file],
+        &["mcp", "--http", "127.0.0.1:0", "--token-file", file],
+    ] {
+        for odd in [Odd::Pipe, Odd::Folder, Odd::Device, Odd::Gigabyte] {
+            odd.make(&path);
+            let ran = world.haft(args).run().coded(2);
+            let words =
+                if matches!(odd, Odd::Gigabyte) { "is larger than" } else { "is not a file" };
+            assert!(ran.stderr.contains(words), "{odd:?} {args:?}: {}", ran.stderr);
+            fs_err::remove_file(&path).or_else(|_| fs_err::remove_dir(&path)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_link_of_another_program_that_leads_nowhere_is_told_as_such() {
+    let world = World::new();
+    fs_err::os::unix::fs::symlink("nowhere", world.path("home/.claude.json")).unwrap();
+    let ran = world.haft(&["setup", "claude", "--write", "--yes"]).run().coded(2);
+    assert!(ran.stderr.contains("a link that leads to no file"), "{}", ran.stderr);
+    assert!(!world.path("home/nowhere").exists());
+}
+
+#[test]
+fn a_file_that_became_a_pipe_is_no_reason_to_wait() {
+    let world = World::new();
+    let args = json!({ "path": "file", "content": "one\n" });
+    world.call("write", &args, &["--allow-all", "--session", "s"]).done();
+    let edit = json!({ "path": "file", "edits": [{ "old": "one", "new": "two" }] });
+    world.call("edit", &edit, &["--allow-all", "--session", "s"]).done();
+    let path = world.path("work/file");
+    fs_err::remove_file(&path).unwrap();
+    Odd::Pipe.make(&path);
+    let ran = world.haft(&["log", "--diff"]).run().done();
+    assert!(ran.stdout.contains("file"), "{}", ran.stdout);
+    world.haft(&["undo", "--dry-run"]).run().coded(1);
+}
+
+#[test]
+fn a_repository_named_by_a_gigabyte_is_none() {
+    let world = World::new();
+    let path = world.path("work/.git");
+    Odd::Gigabyte.make(&path);
+    let args = json!({ "command": "echo hi" });
+    let ran = world.call("bash", &args, &["--allow-all"]).done();
+    assert!(ran.stdout.contains("hi"), "{}", ran.stdout);
+}
+
+#[test]
+fn doctor_knows_of_a_store_that_cannot_grow() {
+    let world = World::new();
+    world.call("todoread", &json!({}), &[]).done();
+    let mut command = Command::new("sh");
+    world.enclose(&mut command);
+    command.env("HAFT", env!("CARGO_BIN_EXE_haft"));
+    // As on a disk that is nearly full: what is written beyond this fails.
+    command.args(["-c", "trap '' XFSZ && ulimit -f 128 && exec \"$HAFT\" doctor"]);
+    let ran = Ran::from(command.output().unwrap()).coded(1);
+    assert!(ran.stdout.contains("cannot be written to, so no call is run"), "{}", ran.stdout);
 }
 
 #[test]

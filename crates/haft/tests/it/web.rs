@@ -1,6 +1,7 @@
 //! The web from the command line: what the config and the environment say of it, and what it costs.
 
 use std::io::Write;
+use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
@@ -140,6 +141,11 @@ fn peak(world: &World, site: &Site, path: &str) -> u64 {
     ran["metadata"]["peak_memory"].as_u64().unwrap_or_else(|| panic!("{ran}"))
 }
 
+/// Writes the same again and again, as long as somebody listens.
+fn endless(stream: &mut TcpStream, bytes: &[u8]) {
+    while stream.write_all(bytes).is_ok() {}
+}
+
 #[test]
 fn no_server_makes_us_take_much_memory() {
     let site = Site::new(|asked, stream| {
@@ -163,10 +169,33 @@ fn no_server_makes_us_take_much_memory() {
             "/rows" => send(stream, &full_of("<table><tr><td colspan=9 rowspan=9>x")),
             "/formatting" => send(stream, &full_of("<b><i><a href=x>x<p>")),
             "/text" => send(stream, &ok("text/plain; charset=shift_jis", vec![0x93; 5_000_000])),
+            "/deep" => {
+                let (open, close) = ("[".repeat(120), "]".repeat(120));
+                let text = format!("{open}{}1{close}", "1,".repeat(2_400_000));
+                send(stream, &ok("application/json", text));
+            }
+            "/garbled" => send(stream, &ok("text/html; charset=utf-8", vec![0xFE; 5_000_000])),
+            "/ruins" => send(stream, &encoded("gzip", &vec![0x1F; 5_000_000])),
+            "/unknown" => send(stream, &encoded("lzma", &vec![b'x'; 5_000_000])),
+            "/layers" => send(stream, &encoded(&["gzip"; 500].join(","), &gzip(b"x"))),
+            "/too-short" => {
+                send(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 18446744073709551615\r\n\r\nx");
+            }
+            "/too-long" => {
+                send(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n");
+                endless(stream, &[b'x'; 0x10000]);
+            }
+            "/head" => {
+                send(stream, b"HTTP/1.1 200 OK\r\n");
+                endless(stream, b"x-more: and more of it, and more, and more\r\n");
+            }
+            "/line" => {
+                send(stream, b"HTTP/1.1 200 OK\r\nx-long: ");
+                endless(stream, &[b'x'; 0x10000]);
+            }
             _ => {
                 send(stream, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
-                let chunk = [b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat();
-                while stream.write_all(&chunk).is_ok() {}
+                endless(stream, &[b"10000\r\n".as_slice(), &[b'x'; 0x10000], b"\r\n"].concat());
             }
         }
     });
@@ -182,6 +211,15 @@ fn no_server_makes_us_take_much_memory() {
         "/rows",
         "/formatting",
         "/text",
+        "/deep",
+        "/garbled",
+        "/ruins",
+        "/unknown",
+        "/layers",
+        "/too-short",
+        "/too-long",
+        "/head",
+        "/line",
         "/endless",
     ] {
         let more = peak(&world, &site, path).saturating_sub(idle);

@@ -1,5 +1,6 @@
 //! What is looked at: everything is tried for real, because what is only configured may still not work.
 
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +21,9 @@ use crate::small_file;
 
 /// Some programs keep their history in their config.
 const MOST_CONFIG: u64 = 64 * 1024 * 1024;
+
+/// What a few calls need on disk.
+const ROOM: usize = 256 * 1024;
 
 /// How long our own server may take to answer; it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,14 +87,19 @@ fn decided(policy: &Policy, what: &str, effect: &Effect) -> Finding {
     fine("rules", format!("{what}: {}{by}", decision.action))
 }
 
-/// Opens the store for real: a folder that cannot be written to shows only then.
+/// Opens the store for real, and writes beside it: one that is there may still be full or read-only.
 fn store(haft: &Haft) -> Finding {
-    match haft.store.sessions(None, usize::MAX) {
-        Ok(sessions) => {
-            let place = haft.environment.state_dir.as_deref().unwrap_or(Path::new("nowhere"));
-            fine("store", format!("{}: {} sessions", place.display(), sessions.len()))
+    let sessions = match haft.store.sessions(None, usize::MAX) {
+        Ok(sessions) => sessions,
+        Err(error) => return broken("store", error.to_string()),
+    };
+    let place = haft.environment.state_dir.as_deref().unwrap_or(Path::new("nowhere"));
+    let shown = place.display();
+    match tempfile::tempfile_in(place).and_then(|mut file| file.write_all(&[0; ROOM])) {
+        Ok(()) => fine("store", format!("{shown}: {} sessions", sessions.len())),
+        Err(error) => {
+            broken("store", format!("{shown} cannot be written to, so no call is run: {error}"))
         }
-        Err(error) => broken("store", error.to_string()),
     }
 }
 

@@ -9,6 +9,8 @@ import threading
 MODE = sys.argv[1] if len(sys.argv) > 1 else "fine"
 LOCK = threading.Lock()
 ANSWERS = {}
+SESSIONS = {}
+LISTS = 0
 TOOLS = []
 TEXT = {"type": "object", "properties": {"text": {"type": "string", "description": "Any text."}}}
 RECURSIVE = {
@@ -30,6 +32,10 @@ tool("echo", {**TEXT, "required": ["text"]}, annotations={"readOnlyHint": True, 
 tool("write", TEXT)
 tool("connect", {"type": "object", "properties": {"port": {"type": "integer"}}})
 tool("tree", RECURSIVE)
+if MODE == "http-sessions":
+    tool("forget")
+if MODE == "restless":
+    tool("lists")
 if MODE == "hostile":
     tool("esc\x1b[2Jape", description="\x1b[2J\u202e" + "x" * 100000)
     tool("..")
@@ -39,6 +45,8 @@ if MODE == "hostile":
     tool("outside", {"type": "object", "properties": {"a": {"$ref": "https://example.org/x"}}})
     for number in range(250):
         tool(f"many{number}")
+if MODE.endswith("crooked"):
+    TOOLS[2:2] = [{"name": "bare"}, {"name": "odd\x1b[2J", "description": 7, "inputSchema": {}}, "nothing"]
 
 
 def send(message):
@@ -110,6 +118,12 @@ def call(name, args, meta):
         TOOLS[:] = [one for one in TOOLS if one["name"] != "fail"]
         send({"method": "notifications/tools/list_changed"})
         return text("grown")
+    if name == "lists":
+        return text(str(LISTS))
+    if name == "forget":
+        for session in SESSIONS:
+            SESSIONS[session] = False
+        return text(f"forgot {len(SESSIONS)}")
     if name == "environment":
         return text(json.dumps(dict(os.environ)))
     if name == "write":
@@ -135,6 +149,11 @@ def answer(method, params):
                 "cacheScope": "private", "capabilities": INFO["capabilities"], "_meta": meta}
     if method == "initialize" and MODE != "new":
         return {"protocolVersion": params["protocolVersion"], **INFO}
+    if method == "tools/list" and MODE == "restless":
+        global LISTS
+        LISTS += 1
+        send({"method": "notifications/tools/list_changed"})
+        return {"tools": TOOLS}
     if method == "tools/list":
         at = int(params.get("cursor") or 0)
         page = {"tools": TOOLS[at:at + 10]}
@@ -184,8 +203,10 @@ def over_http():
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def reply(self, code, body=b"", kind="application/json"):
+        def reply(self, code, body=b"", kind="application/json", session=None):
             self.send_response(code)
+            if session:
+                self.send_header("Mcp-Session-Id", session)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -198,12 +219,18 @@ def over_http():
             message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.headers.get("X-Key") != "open sesame":
                 return self.reply(401)
+            session = None
+            if MODE == "http-sessions" and message["method"] == "initialize":
+                session = f"s{len(SESSIONS) + 1}"
+                SESSIONS[session] = True
+            elif MODE == "http-sessions" and not SESSIONS.get(self.headers.get("Mcp-Session-Id")):
+                return self.reply(404)
             if "id" not in message:
                 return self.reply(202)
             body = json.dumps({"jsonrpc": "2.0", **handle(message)})
-            if message["method"] == "tools/call":
+            if message["method"] == "tools/call" or MODE.endswith("crooked"):
                 return self.reply(200, f"event: message\ndata: {body}\n\n".encode(), "text/event-stream")
-            self.reply(200, body.encode())
+            self.reply(200, body.encode(), session=session)
 
         def log_message(self, *args):
             pass
@@ -221,7 +248,7 @@ def over_http():
 if MODE == "dies":
     sys.stderr.write("no licence for \x1b[2Jthis machine\n")
     sys.exit(3)
-if MODE == "http":
+if MODE.startswith("http"):
     over_http()
 elif MODE == "long":
     sys.stdout.write("x" * (17 * 1024 * 1024))

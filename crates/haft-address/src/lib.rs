@@ -1,4 +1,7 @@
 //! Which addresses belong to the public internet, and why the others do not.
+//!
+//! One judgement for all who connect on somebody's word: whoever may reach only what anybody could
+//! is told the same by each.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -35,11 +38,10 @@ const FOUR: [([u8; 4], u32, &str); 16] = [
 ];
 
 /// The ranges of IPv6 within the public one that are not public after all.
-const SIX: [([u16; 3], u32, &str); 7] = [
+const SIX: [([u16; 3], u32, &str); 6] = [
     ([0x2001, 0, 0], 32, "Teredo, which hides an IPv4 address"),
     ([0x2001, 2, 0], 48, "for benchmarks"),
-    ([0x2001, 0x10, 0], 28, "reserved"),
-    ([0x2001, 0x20, 0], 28, "reserved"),
+    ([0x2001, 0, 0], 23, "reserved"),
     ([0x2001, 0xdb8, 0], 32, "for documentation"),
     ([0x2002, 0, 0], 16, "6to4, which hides an IPv4 address"),
     ([0x3fff, 0, 0], 20, "for documentation"),

@@ -11,7 +11,13 @@ fn public_addresses_are_public() {
     for text in ["1.1.1.1", "93.184.216.34", "172.32.0.1", "100.128.0.1", "198.20.0.1"] {
         assert_eq!(not_public(text.parse().unwrap()), None, "{text}");
     }
-    for text in ["2606:4700::1111", "2a00:1450:4001::1", "::ffff:1.1.1.1", "64:ff9b::101:101"] {
+    for text in [
+        "2606:4700::1111",
+        "2001:200::1",
+        "2a00:1450:4001::1",
+        "::ffff:1.1.1.1",
+        "64:ff9b::101:101",
+    ] {
         assert_eq!(not_public(text.parse().unwrap()), None, "{text}");
     }
 }
@@ -55,6 +61,7 @@ fn every_other_kind_is_not() {
         "2001:2::1",
         "2001:10::1",
         "2001:2f::1",
+        "2001:1ff:ffff::1",
         "2001:db8::1",
         "2002:7f00:1::",
         "2002:101:101::",

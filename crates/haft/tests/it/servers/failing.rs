@@ -1,0 +1,138 @@
+//! Servers that do not start, crash, hang or talk nonsense.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::names;
+use crate::mcp::{self, Client, Era, Forms};
+use crate::world::World;
+
+#[test]
+fn a_server_that_does_not_work_is_reported_and_delays_nobody() {
+    for (mode, says) in [
+        ("dies", "no licence for \\u{1b}[2Jthis machine"),
+        ("silent", "did not answer within 2 s"),
+        ("long", "a message of more than 16 MiB"),
+    ] {
+        let world = World::new();
+        let path = world.server();
+        world.user_config(&format!(
+            "[mcp.bad]\ncommand = [\"python3\", \"{path}\", \"{mode}\"]\nstart_timeout = 2\n\
+             [mcp.good]\ncommand = [\"python3\", \"{path}\"]\n\
+             [mcp.missing]\ncommand = [\"no-such-program\"]\n"
+        ));
+        let started = Instant::now();
+        let listed = world.haft(&["tools", "--json"]).run().done().json();
+        assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
+        let [bad, good, missing] = [0, 1, 2].map(|index| &listed["servers"][index]);
+        assert_eq!(bad["state"], "broken", "{mode}: {bad}");
+        assert!(bad["why"].as_str().unwrap().contains(says), "{mode}: {bad}");
+        assert_eq!(good["state"], "connected", "{good}");
+        assert!(missing["why"].as_str().unwrap().contains("was not found"), "{missing}");
+        // What it does not need is not started, so nothing of this is waited for.
+        let started = Instant::now();
+        world.allowed("good_echo", json!({ "text": "x" })).done();
+        assert!(started.elapsed() < Duration::from_secs(3), "{mode}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn what_is_no_message_is_passed_over() {
+    let world = World::new();
+    world.with_server("noisy", "");
+    assert_eq!(world.allowed("srv_echo", json!({ "text": "x" })).done().json()["output"], "x");
+}
+
+#[test]
+fn a_crash_is_an_error_and_the_next_call_starts_it_again() {
+    let world = World::new();
+    world.with_server("fine", "");
+    let crashed = world.allowed("srv_crash", json!({})).coded(1);
+    let message = crashed.message();
+    assert!(message.contains("ended with code 7"), "{message}");
+    assert!(message.contains("whether the call did anything is not known"), "{message}");
+    assert!(message.contains("I am \\u{1b}[31mdying"), "{message}");
+    let calls = json!({ "calls": [
+        { "tool": "srv_crash", "args": {} },
+        { "tool": "srv_echo", "args": { "text": "again" } },
+    ] });
+    let ran = world.allowed("batch", calls).json();
+    assert!(ran["output"].as_str().unwrap().contains("again"), "{ran}");
+    // One that dies all the time is not started all the time.
+    let crash = json!({ "tool": "srv_crash", "args": {} });
+    let ran = world.allowed("batch", json!({ "calls": vec![crash; 4] })).json();
+    assert!(ran["output"].as_str().unwrap().contains("it is tried again in"), "{ran}");
+}
+
+#[test]
+fn a_call_that_hangs_is_given_up_and_the_server_is_told() {
+    let world = World::new();
+    world.with_server("fine", "timeout = 1");
+    let hung = world.allowed("srv_hang", json!({})).coded(124);
+    assert_eq!(hung.kind(), "timed_out");
+    // The server lives on, and answers the next call after it was told.
+    let calls = json!({ "calls": [
+        { "tool": "srv_hang", "args": {} },
+        { "tool": "srv_echo", "args": { "text": "still here" } },
+    ] });
+    let ran = world.allowed("batch", calls).json();
+    assert!(ran["output"].as_str().unwrap().contains("still here"), "{ran}");
+    let told = fs_err::read_to_string(world.path("work/cancelled")).unwrap();
+    assert_eq!(told, "timed out");
+}
+
+#[test]
+fn ctrl_c_ends_the_call_and_the_server() {
+    let world = World::new();
+    world.with_server("fine", "");
+    let mut run = world.haft(&["call", "srv_hang", "{}", "--jsonl", "--allow-all"]);
+    run.command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null());
+    let mut child = run.command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("call.running")), "it runs");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let path = world.path("server.py");
+    let left = Command::new("pgrep").arg("-f").arg(path).output().unwrap();
+    assert!(left.stdout.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_tool_that_does_not_fit_the_protocol_spoils_no_other() {
+    let world = World::new();
+    world.with_server("crooked", "");
+    crooked_tools_are_left_out(&world);
+}
+
+/// Holds haft to what it makes of a list of tools in which three do not fit.
+pub(super) fn crooked_tools_are_left_out(world: &World) {
+    let report = world.report();
+    assert_eq!(report["state"], "connected", "{report}");
+    assert!(names(&report).contains(&"srv_echo") && names(&report).contains(&"srv_tree"));
+    let left_out: Vec<&Value> = report["left_out"].as_array().unwrap().iter().collect();
+    let left: Vec<&str> = left_out.iter().map(|one| one[0].as_str().unwrap()).collect();
+    assert_eq!(left, ["bare", "odd\\u{1b}[2J", "number 5"], "{report}");
+    let whys = left_out.iter().map(|one| one[1].as_str().unwrap());
+    assert!(whys.into_iter().all(|why| why.contains("does not fit the protocol")), "{report}");
+    let doctor = world.haft(&["doctor"]).run().stdout;
+    assert!(doctor.contains("bare: its definition does not fit the protocol"), "{doctor}");
+    world.allowed("srv_echo", json!({ "text": "still" })).done();
+}
+
+#[test]
+fn a_server_whose_tools_change_all_the_time_is_not_asked_all_the_time() {
+    let world = World::new();
+    world.with_server("restless", "");
+    let mut client = Client::start(&world, Era::Old, Forms::Unknown, &["--allow-all"]);
+    let mut lists = || -> u32 {
+        mcp::text(&client.call("srv_lists", &json!({}))).parse().expect("how often it was asked")
+    };
+    let (first, begin) = (lists(), Instant::now());
+    // The first change is followed at once, the others not before a second is over.
+    while lists() < first + 3 {}
+    assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
+}
