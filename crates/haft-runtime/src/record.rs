@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, oneshot};
 
@@ -16,6 +17,8 @@ use crate::store::{Store, StoreError};
 const BACKLOG: usize = 4_096;
 /// Most drafts in one transaction: enough to amortise it, short enough not to delay the first.
 const BATCH: usize = 512;
+/// How long the thread leaves what nobody waits for to those who write for themselves.
+const LULL: Duration = Duration::from_millis(2);
 /// How many batches one waiting call writes, for itself and others, before the thread takes over.
 const TURNS: usize = 4;
 /// The number of an event that the store did not take.
@@ -144,6 +147,8 @@ struct Turn {
 #[derive(Default)]
 struct Queue {
     entries: VecDeque<Entry>,
+    /// Somebody waits for something among them, and does not write it.
+    waited: bool,
     /// The store should be given time to tidy up.
     untidy: bool,
     closed: bool,
@@ -167,6 +172,7 @@ impl Log {
 
     fn take(&self) -> Vec<Entry> {
         let mut queue = lock(&self.queue);
+        queue.waited = false;
         let count = queue.entries.len().min(BATCH);
         queue.entries.drain(..count).collect()
     }
@@ -177,7 +183,7 @@ impl Log {
     /// giving it back; and whoever cannot finish leaves the rest to the thread.
     fn write_now(self: &Arc<Self>) {
         for _ in 0..TURNS {
-            let Some(mut turn) = lock_if_free(&self.turn) else { return };
+            let Some(mut turn) = lock_if_free(&self.turn) else { return self.wait_for_holder() };
             let batch = self.take();
             let drafts = turn.drafts(&batch);
             let written = if drafts.is_empty() {
@@ -198,7 +204,14 @@ impl Log {
                 return;
             }
         }
+        lock(&self.queue).waited = true;
         self.hand_over();
+    }
+
+    /// Lets whoever has the turn know that its next one is waited for.
+    fn wait_for_holder(&self) {
+        lock(&self.queue).waited = true;
+        self.arrived.notify_one();
     }
 
     /// Leaves what is queued to the thread. Where there can be none, it is written here, however long it takes.
@@ -238,11 +251,21 @@ impl Log {
 
     /// Waits for something to do. Whatever is queued comes before the end.
     fn next(&self) -> Task {
-        let mut queue = lock(&self.queue);
+        let (mut queue, mut lull) = (lock(&self.queue), None);
         loop {
             if !queue.entries.is_empty() {
-                return Task::Write;
+                let until = *lull.get_or_insert_with(|| Instant::now() + LULL);
+                let left = until.saturating_duration_since(Instant::now());
+                let is_due = queue.waited || queue.closed || queue.entries.len() >= BATCH;
+                if is_due || left.is_zero() {
+                    return Task::Write;
+                }
+                // Most is followed by something that is waited for: one transaction is enough for both.
+                let waited = self.arrived.wait_timeout(queue, left);
+                queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
             }
+            lull = None;
             if std::mem::take(&mut queue.untidy) {
                 return Task::Tidy;
             }
