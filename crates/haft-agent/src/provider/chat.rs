@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::remote::{Fault, Reader, number, parse, text};
@@ -11,32 +12,89 @@ use crate::message::{Content, Message, Said, ToolCall, ToolResult};
 /// What ends a stream, in the place of JSON.
 const DONE: &str = "[DONE]";
 
-pub(super) fn body(prompt: Prompt<'_>) -> Value {
-    let mut messages = vec![json!({ "role": "system", "content": prompt.system })];
+/// A request, all of it lent: a conversation goes along whole each time, and is not copied for it.
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: StreamOptions,
+    messages: Vec<Wire<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+/// A message as it is sent.
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Wire<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Shown<'a>,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<WireCall<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+/// What the user shows. Small servers know nothing but texts.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    Text(&'a str),
+    Parts(Vec<Value>),
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    /// Servers parse them again, and fail on what is no object.
+    arguments: String,
+}
+
+pub(super) fn body(prompt: Prompt<'_>) -> Body<'_> {
+    let mut messages = vec![Wire::System { content: prompt.system }];
     for message in prompt.messages {
         match message {
-            Message::User { content } => messages.push(user(content)),
+            Message::User { content } => {
+                messages.push(Wire::User { content: shown(content.iter()) });
+            }
             Message::Assistant { content } => messages.extend(assistant(content)),
-            Message::Results { results } => messages.extend(results_of(results)),
+            Message::Results { results } => add_results(results, &mut messages),
         }
     }
     // How long a reply may be is left to the server: the field for it has two names.
-    json!({
-        "model": prompt.model, "stream": true, "stream_options": { "include_usage": true },
-        "messages": messages,
-    })
+    let stream_options = StreamOptions { include_usage: true };
+    Body { model: prompt.model, stream: true, stream_options, messages }
 }
 
-fn user(content: &[Content]) -> Value {
-    // Small servers know nothing but texts.
-    if let [Content::Text { text }] = content {
-        return json!({ "role": "user", "content": text });
+fn shown<'a>(mut content: impl Iterator<Item = &'a Content> + Clone) -> Shown<'a> {
+    let mut all = content.clone();
+    if let (Some(Content::Text { text }), None) = (content.next(), content.next()) {
+        return Shown::Text(text);
     }
-    let parts: Vec<Value> = content.iter().map(shown).collect();
-    json!({ "role": "user", "content": parts })
+    Shown::Parts(all.by_ref().map(part).collect())
 }
 
-fn shown(content: &Content) -> Value {
+fn part(content: &Content) -> Value {
     match content {
         Content::Text { text } => json!({ "type": "text", "text": text }),
         Content::Image { mime, data } => {
@@ -47,45 +105,38 @@ fn shown(content: &Content) -> Value {
 }
 
 /// A reply; none if it has neither words nor calls.
-fn assistant(content: &[Said]) -> Option<Value> {
-    let (mut words, mut calls) = (Vec::new(), Vec::new());
+fn assistant(content: &[Said]) -> Option<Wire<'_>> {
+    let (mut words, mut tool_calls) = (Vec::new(), Vec::new());
     for said in content {
         match said {
             Said::Text { text } => words.push(text.as_str()),
-            Said::Call(call) => calls.push(json!({
-                "id": call.id, "type": "function",
-                "function": { "name": call.tool, "arguments": arguments(call) },
-            })),
+            Said::Call(call) => tool_calls.push(call_of(call)),
             Said::Reasoning { .. } => {}
         }
     }
     let words = words.join("\n");
-    let content = if words.is_empty() { Value::Null } else { words.into() };
-    let mut message = json!({ "role": "assistant", "content": content });
-    match (calls.is_empty(), content.is_null()) {
-        (true, true) => return None,
-        (true, false) => {}
-        (false, _) => {
-            message.as_object_mut()?.insert("tool_calls".to_owned(), calls.into());
-        }
-    }
-    Some(message)
+    let content = (!words.is_empty()).then_some(words);
+    let says_something = content.is_some() || !tool_calls.is_empty();
+    says_something.then_some(Wire::Assistant { content, tool_calls })
 }
 
-/// Servers parse them again, and fail on what is no object.
-fn arguments(call: &ToolCall) -> String {
-    call.arguments_as_object().to_string()
+fn call_of(call: &ToolCall) -> WireCall<'_> {
+    let arguments = call.arguments_as_object().to_string();
+    let function = WireFunction { name: &call.tool, arguments };
+    WireCall { id: call.id.as_str(), kind: "function", function }
 }
 
 /// Tools answer with text alone here; their pictures follow as the user's.
-fn results_of(results: &[ToolResult]) -> Vec<Value> {
-    let answer = |result: &ToolResult| json!({ "role": "tool", "tool_call_id": result.call, "content": result.text });
-    let mut messages: Vec<Value> = results.iter().map(answer).collect();
-    let images: Vec<Content> = results.iter().flat_map(|result| result.images.clone()).collect();
-    if !images.is_empty() {
-        messages.push(user(&images));
+fn add_results<'a>(results: &'a [ToolResult], messages: &mut Vec<Wire<'a>>) {
+    let answer = |result: &'a ToolResult| Wire::Tool {
+        tool_call_id: result.call.as_str(),
+        content: &result.text,
+    };
+    messages.extend(results.iter().map(answer));
+    let images = results.iter().flat_map(|result| &result.images);
+    if images.clone().next().is_some() {
+        messages.push(Wire::User { content: shown(images) });
     }
-    messages
 }
 
 /// The chunks of one reply.

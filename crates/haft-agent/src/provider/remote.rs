@@ -30,24 +30,24 @@ pub enum Protocol {
 
 /// A request. The tools, which are the same each time and large, are lent and not copied.
 #[derive(Serialize)]
-struct Body<'a> {
+struct Body<'a, T> {
     #[serde(flatten)]
-    said: Value,
+    said: T,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [Value],
 }
 
-impl Body<'_> {
+impl<T: Serialize> Body<'_, T> {
     /// As it is sent, with what the user wants in each request; that has the last word.
-    fn with(mut self, options: &Map<String, Value>) -> Vec<u8> {
-        if let Some(said) = self.said.as_object_mut() {
-            said.extend(options.clone());
-            if said.contains_key("tools") {
-                self.tools = &[];
-            }
+    fn with(&self, options: &Map<String, Value>) -> serde_json::Result<Vec<u8>> {
+        if options.is_empty() {
+            return serde_json::to_vec(self);
         }
-        // Maps whose keys are texts can always be written.
-        serde_json::to_vec(&self).unwrap_or_default()
+        let mut all = serde_json::to_value(self)?;
+        if let Some(all) = all.as_object_mut() {
+            all.extend(options.clone());
+        }
+        serde_json::to_vec(&all)
     }
 }
 
@@ -102,8 +102,9 @@ impl Remote {
     }
 
     async fn stream(&self, prompt: Prompt<'_>, hear: &mut Hear<'_>) -> Result<(), ProviderError> {
-        let body =
-            Body { said: self.protocol.body(prompt), tools: prompt.tools }.with(&self.options);
+        let body = self.protocol.body(prompt, &self.options).map_err(|error| {
+            ProviderError::Setup { why: format!("the request cannot be written: {error}") }
+        })?;
         let answer = self.address.post(body).await?;
         let (status, wait) = (answer.status, answer.retry_after);
         if status != 200 {
@@ -220,12 +221,13 @@ impl Protocol {
         Ok(headers)
     }
 
-    /// The request of this protocol, but for the tools.
-    fn body(self, prompt: Prompt<'_>) -> Value {
+    /// A request in this protocol, with these options in it.
+    fn body(self, prompt: Prompt<'_>, options: &Map<String, Value>) -> serde_json::Result<Vec<u8>> {
+        let tools = prompt.tools;
         match self {
-            Self::Anthropic => anthropic::body(prompt),
-            Self::OpenAi => responses::body(prompt),
-            Self::OpenAiChat => chat::body(prompt),
+            Self::Anthropic => Body { said: anthropic::body(prompt), tools }.with(options),
+            Self::OpenAi => Body { said: responses::body(prompt), tools }.with(options),
+            Self::OpenAiChat => Body { said: chat::body(prompt), tools }.with(options),
         }
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::measure::Row;
 use crate::memory::Peak;
 
-/// Calls of one run; the four kinds in turn.
+/// Calls of one run; the five kinds in turn.
 const CALLS: usize = 200;
 /// Starts that a median is taken of.
 const STARTS: usize = 5;
@@ -229,11 +229,12 @@ fn children_cpu() -> Duration {
 /// One kind of call: the tool and its arguments in this round.
 type Kind = fn(usize) -> (&'static str, Value);
 
-/// The calls of a script, by what each agent has for the four kinds.
-fn script(count: usize, kinds: [Kind; 4]) -> Vec<Turn> {
+/// The calls of a script, by what each agent has for reading, listing, editing, searching
+/// and running.
+fn script(count: usize, kinds: [Kind; 5]) -> Vec<Turn> {
     let turn = |number: usize| {
-        let kind = kinds.iter().cycle().nth(number % 4).expect("four kinds");
-        let (tool, args) = kind(number / 4);
+        let kind = kinds.get(number % kinds.len()).expect("one of them");
+        let (tool, args) = kind(number / kinds.len());
         Turn::call(tool, args)
     };
     (0..count).map(turn).chain([Turn::say("Done.")]).collect()
@@ -248,6 +249,7 @@ fn our_calls(count: usize) -> Vec<Turn> {
         count,
         [
             |_| ("read", json!({ "file_path": "a.txt" })),
+            |_| ("list", json!({ "path": "." })),
             |round| {
                 let (old, new) = rounds(round);
                 ("edit", json!({ "file_path": "a.txt", "old_string": old, "new_string": new }))
@@ -263,6 +265,7 @@ fn pis_calls(count: usize) -> Vec<Turn> {
         count,
         [
             |_| ("read", json!({ "path": "a.txt" })),
+            |_| ("bash", json!({ "command": "ls -la" })),
             |round| {
                 let (old, new) = rounds(round);
                 ("edit", json!({ "path": "a.txt", "edits": [{ "oldText": old, "newText": new }] }))
@@ -278,6 +281,7 @@ fn codex_calls(count: usize) -> Vec<Turn> {
         count,
         [
             |_| ("exec_command", json!({ "cmd": "cat a.txt" })),
+            |_| ("exec_command", json!({ "cmd": "ls -la" })),
             |round| {
                 let (old, new) = rounds(round);
                 ("exec_command", json!({ "cmd": format!("sed -i 's/{old}/{new}/' a.txt") }))
@@ -293,6 +297,7 @@ fn opencodes_calls(count: usize) -> Vec<Turn> {
         count,
         [
             |_| ("read", json!({ "filePath": "a.txt" })),
+            |_| ("bash", json!({ "command": "ls -la", "description": "List" })),
             |round| {
                 let (old, new) = rounds(round);
                 ("edit", json!({ "filePath": "a.txt", "oldString": old, "newString": new }))
