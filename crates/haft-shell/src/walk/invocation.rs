@@ -222,10 +222,13 @@ impl Walk<'_> {
             match act {
                 Act::Value if pattern_given && !many => pattern_given = false,
                 Act::Command => {
-                    let mut command = self.split_words(line, span);
-                    command.extend_from_slice(operands);
-                    return self.run(&command, Lookup::WithoutFunctions, span);
+                    let split = line.has(Act::Split);
+                    let split = split.then(|| self.split_words(name, line, operands, span));
+                    let command = split.as_deref().unwrap_or(operands);
+                    return self.run(command, Lookup::WithoutFunctions, span);
                 }
+                // Behind a text that is split they are not the first words.
+                Act::Assignments if line.has(Act::Split) => {}
                 Act::Assignments => operands = self.assignments(name, operands, span),
                 Act::Xargs => return self.xargs(line, span),
                 Act::Find => return self.find(operands, line, span),

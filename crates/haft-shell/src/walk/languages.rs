@@ -46,28 +46,35 @@ impl Walk<'_> {
         rest
     }
 
-    /// The words of `env -S`.
-    pub(super) fn split_words(&mut self, line: &Line, span: Span) -> Vec<Field> {
+    /// The command of `env -S TEXT WORD…`: what the text is split into, and then the words.
+    pub(super) fn split_words(
+        &mut self,
+        name: &str,
+        line: &Line,
+        operands: &[Field],
+        span: Span,
+    ) -> Vec<Field> {
+        let texts = line.options.iter().filter(|(act, _)| *act == Act::Split).count();
+        let is_last = line.options.last().is_some_and(|(act, _)| *act == Act::Split);
+        let dashes = line.raw.iter().any(|word| word.literal() == Some("--"));
+        // What follows the text is the command's, even what looks like an option.
+        let mut is_clear = texts == 1 && is_last && !dashes;
         let mut words = Vec::new();
         for (_, value) in line.options.iter().filter(|(act, _)| *act == Act::Split) {
             match value.as_ref().and_then(Field::literal) {
                 Some(text) if !text.contains(['\\', '\'', '"', '$', '#']) => {
                     words.extend(text.split_whitespace().map(Field::text));
                 }
-                _ => {
-                    self.doubt(
-                        "text is split into a command in a way that is not worked out",
-                        span,
-                    );
-                }
+                _ => is_clear = false,
             }
         }
-        let assigned = words.iter().take_while(|word| word.prefix().contains('=')).count();
-        for word in words.iter().take(assigned) {
-            let name = word.prefix().split('=').next().unwrap_or_default().to_owned();
-            self.check_assigned(&name, true, span);
+        // Options in the text are options of `env` again.
+        is_clear &= !words.first().is_some_and(|word| word.prefix().starts_with('-'));
+        if !is_clear {
+            self.doubt("text is split into a command in a way that is not worked out", span);
         }
-        words.split_off(assigned)
+        words.extend_from_slice(operands);
+        self.assignments(name, &words, span).to_vec()
     }
 
     pub(super) fn xargs(&mut self, line: &Line, span: Span) {

@@ -78,6 +78,26 @@ fn a_denied_program_is_known_by_all_its_spellings() {
 }
 
 #[test]
+fn what_follows_a_text_that_is_split_belongs_to_its_command() {
+    let named = |script: &str| asked(&analysed(script)).last().map(|&it| it.to_owned());
+    assert_eq!(named("env -S rm = x").as_deref(), Some("rm = x"));
+    assert_eq!(named("env -S rm a=b x").as_deref(), Some("rm a=b x"));
+    assert_eq!(named("env -S 'a=b rm' x").as_deref(), Some("rm x"));
+    // `env` reads none of these as its own, or reads the text's first words so.
+    refuses_or_asks(
+        "rm * x",
+        &[
+            "env -S rm -v x",
+            "env -S 'rm y' -u x",
+            "env -S rm -- x",
+            "env -S '-i rm y' x",
+            "env -S rm -S y x",
+            "env -Srm -i x",
+        ],
+    );
+}
+
+#[test]
 fn a_wrapper_is_asked_for_as_well() {
     let analysis = analysed("sudo timeout 5 ls");
     assert_eq!(asked(&analysis), ["sudo timeout 5 ls", "timeout 5 ls", "ls"]);
