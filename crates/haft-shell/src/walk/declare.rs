@@ -5,10 +5,38 @@ use super::builtin::is_plain_name;
 use super::value::{Atom, Field};
 use crate::syntax::Span;
 
+/// What a variable's attribute makes of what it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alters {
+    /// A number: the text is evaluated.
+    Number,
+    /// The same letters, large or small.
+    Case,
+}
+
 impl Walk<'_> {
+    /// What a variable really holds after it was given `value`.
+    pub(super) fn altered(&mut self, name: &str, value: Field) -> Field {
+        let Some(alters) = self.altering.get(name).copied() else { return value };
+        if alters == Alters::Number && !value.is_number() {
+            self.evaluated(&value, Span::default());
+        }
+        alters.of(name)
+    }
+
+    /// Text that is taken for arithmetic.
+    fn evaluated(&mut self, value: &Field, span: Span) {
+        match value.literal() {
+            Some(text) => self.arithmetic_text(text, span),
+            None => {
+                self.doubt("arithmetic evaluates text that is not known to be a number", span);
+            }
+        }
+    }
+
     pub(super) fn declare(&mut self, builtin: &str, operands: &[Field], span: Span) {
         let mut exports = builtin == "export";
-        let (mut numeric, mut lists) = (false, false);
+        let (mut alters, mut lists) = (None, false);
         let mut fixed = builtin == "readonly";
         for operand in operands {
             let text = operand.prefix().to_owned();
@@ -18,7 +46,12 @@ impl Walk<'_> {
                     continue;
                 };
                 exports |= letters.contains('x');
-                numeric |= letters.contains('i');
+                // Both at once are a number in the end.
+                alters = match letters.contains('i') {
+                    true => Some(Alters::Number),
+                    false if letters.contains(['l', 'u', 'c']) => alters.or(Some(Alters::Case)),
+                    false => alters,
+                };
                 fixed |= letters.contains('r');
                 lists |= letters.contains(['a', 'A']);
                 if letters.contains('n') && builtin != "export" {
@@ -29,7 +62,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            self.declared(operand, exports, numeric, lists, span);
+            self.declared(operand, exports, alters, lists, span);
         }
         if fixed {
             // From now on setting them fails, so what they hold is no longer followed.
@@ -37,7 +70,14 @@ impl Walk<'_> {
         }
     }
 
-    fn declared(&mut self, operand: &Field, exports: bool, numeric: bool, lists: bool, span: Span) {
+    fn declared(
+        &mut self,
+        operand: &Field,
+        exports: bool,
+        alters: Option<Alters>,
+        lists: bool,
+        span: Span,
+    ) {
         let text = operand.prefix();
         let (name, value) = match text.split_once('=') {
             Some((name, _)) => (name.to_owned(), Some(operand.without_prefix(name.len() + 1))),
@@ -52,28 +92,29 @@ impl Walk<'_> {
             return;
         }
         self.check_assigned(&name, exports, span);
+        if let Some(alters) = alters {
+            self.altering.insert(name.clone(), alters);
+        }
         let Some(value) = value else {
             // Its value stays what it was, whatever that is.
             let kept = self.state.variables.get(&name).cloned();
             self.assign(&name, kept.unwrap_or_else(|| Field::unknown(&format!("${name}"))));
             return;
         };
-        if numeric && !value.is_number() {
-            match value.literal() {
-                Some(text) => self.arithmetic_text(text, span),
-                None => {
-                    self.doubt("arithmetic evaluates text that is not known to be a number", span);
-                }
-            }
-        }
         if lists && value.prefix().starts_with('(') {
             self.doubt("a list of values is read from text, which can run commands", span);
         }
-        let value = match (numeric, appends) {
-            (true, _) => Field { atoms: vec![Atom::Number(format!("${name}"))], many: false },
-            (false, true) => Field::unknown(&format!("${name}")),
-            (false, false) => value,
-        };
+        let value = if appends { Field::unknown(&format!("${name}")) } else { value };
         self.assign(&name, value);
+    }
+}
+
+impl Alters {
+    /// What is known of a variable with this attribute, whatever it was given.
+    fn of(self, name: &str) -> Field {
+        match self {
+            Self::Number => Field { atoms: vec![Atom::Number(format!("${name}"))], many: false },
+            Self::Case => Field::unknown(&format!("${name}")),
+        }
     }
 }

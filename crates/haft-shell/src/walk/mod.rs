@@ -56,6 +56,8 @@ struct Walk<'s> {
     depth: usize,
     /// The files that were looked into.
     scripts_read: BTreeSet<std::path::PathBuf>,
+    /// Variables that make something else of what they are given, from anywhere in the script on.
+    altering: BTreeMap<String, declare::Alters>,
 }
 
 /// The text that spans point into.
@@ -96,6 +98,7 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         calls: Vec::new(),
         depth: 0,
         scripts_read: BTreeSet::new(),
+        altering: BTreeMap::new(),
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());
@@ -156,6 +159,7 @@ impl Walk<'_> {
 
     /// Notes that a variable gets a value.
     pub(super) fn assign(&mut self, name: &str, value: Field) {
+        let value = self.altered(name, value);
         // A value that is made of itself doubles each time.
         let followed = !SELF_WILLED.contains(&name)
             && !value.many

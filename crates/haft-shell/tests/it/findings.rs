@@ -212,6 +212,24 @@ fn functions_and_aliases_that_shadow_are_followed() {
 }
 
 #[test]
+fn a_variable_that_alters_what_it_is_given_is_not_followed() {
+    refuses_or_asks(
+        "rm *",
+        &[
+            "declare -l x=RM; $x y",
+            "declare -l x; x=RM; $x y",
+            "typeset -u x; x=rm; x=RM; f() { local -l x; x=RM; $x y; }; f",
+            "declare -i x; x='a[$(rm y)]'",
+            "declare -i x=1; for x in 'a[$(rm y)]'; do ls; done",
+            "declare -ix x; export x='a[$(rm y)]'",
+        ],
+    );
+    // It is 0 by then.
+    asks("ls delta", &["declare -i x=a; ( x=delta; ls $x )", "declare -i x; x=delta; ls $x"]);
+    runs("ls delta", &["declare x=a; x=delta; ls $x"]);
+}
+
+#[test]
 fn a_variable_that_was_not_set_after_all_is_not_relied_on() {
     asks(
         "ls *",
