@@ -12,7 +12,9 @@ int main(int count, char **words) {
         if (end + length + 2 > sizeof line) return 99;
         line[end++] = '\037';
         memcpy(line + end, words[at], length);
-        end += length;
+        /* What is read from a file may hold the marks of this log. */
+        for (size_t to = end + length; end < to; end++)
+            if (line[end] >= '\035' && line[end] <= '\037') line[end] = '?';
     }
     line[end++] = '\036';
     /* One write for all, so that no other comes between. */
