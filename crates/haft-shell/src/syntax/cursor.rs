@@ -188,9 +188,14 @@ impl Reader {
         Ok(())
     }
 
+    /// What was read since `start`, as it is written.
+    pub(super) fn since(&self, start: usize) -> &[char] {
+        self.chars.get(start..self.pos).unwrap_or_default()
+    }
+
     /// Whether a line ended between `start` and here.
     pub(super) fn spans_lines(&self, start: usize) -> bool {
-        self.chars.get(start..self.pos).is_some_and(|passed| passed.contains(&'\n'))
+        self.since(start).contains(&'\n')
     }
 
     /// The bare word that comes next, without taking it: letters or one of `{ } ! [[ ]]`.

@@ -109,7 +109,13 @@ impl Reader {
             if self.eat(')') {
                 return Ok(words);
             }
+            let start = self.pos;
             let word = self.word(Ends::Operator, false)?;
+            // Inside of a substitution bash loses such a backslash, fails, and goes on with the next line.
+            let mut pairs = self.since(start).windows(2);
+            if pairs.any(|pair| matches!(pair, ['\\', ';' | '&' | '|' | '(' | ')' | '<' | '>'])) {
+                return self.fault("a list of values is written in a way that is not understood");
+            }
             // `[subscript]=value` evaluates its subscript.
             let subscripted = matches!(word.pieces.first(),
                 Some(Piece::Text { text, quoted: false }) if text.starts_with('['));

@@ -212,6 +212,17 @@ fn functions_and_aliases_that_shadow_are_followed() {
 }
 
 #[test]
+fn a_list_that_bash_fails_to_read_in_a_substitution_asks() {
+    let document = "<<'EOF'\n$(rm y)\nEOF\n";
+    let script = |list: &str| format!("ls <(x+=({list})) {document}");
+    for list in ["\\; b", "a\\;b c", "\\& b", "\\( b"] {
+        refuses_or_asks("rm *", &[&script(list)]);
+        refuses_or_asks("rm *", &[&script(list).replace("<(x", "$(x")]);
+    }
+    runs("*", &["x=(a\\ b ';' c); ls"]);
+}
+
+#[test]
 fn a_variable_that_alters_what_it_is_given_is_not_followed() {
     refuses_or_asks(
         "rm *",
