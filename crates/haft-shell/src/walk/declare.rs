@@ -15,13 +15,19 @@ pub(super) enum Alters {
 }
 
 impl Walk<'_> {
-    /// What a variable really holds after it was given `value`.
+    /// What a variable may hold after it was given `value`.
+    ///
+    /// Whether it has its attribute by then is not followed: it may be what it was given, or what the
+    /// attribute makes of that.
     pub(super) fn altered(&mut self, name: &str, value: Field) -> Field {
         let Some(alters) = self.altering.get(name).copied() else { return value };
+        if matches!(value.atoms.as_slice(), [Atom::Number(_)]) {
+            return value;
+        }
         if alters == Alters::Number && !value.is_number() {
             self.evaluated(&value, Span::default());
         }
-        alters.of(name)
+        Field::unknown(&format!("${name}"))
     }
 
     /// Text that is taken for arithmetic.
@@ -46,11 +52,11 @@ impl Walk<'_> {
                     continue;
                 };
                 exports |= letters.contains('x');
-                // Both at once are a number in the end.
+                // Both at once are a number in the end; and one that is taken away may have been there.
                 alters = match letters.contains('i') {
-                    true => Some(Alters::Number),
-                    false if letters.contains(['l', 'u', 'c']) => alters.or(Some(Alters::Case)),
-                    false => alters,
+                    true if text.starts_with('-') => Some(Alters::Number),
+                    false if !letters.contains(['l', 'u', 'c']) => alters,
+                    _ => alters.or(Some(Alters::Case)),
                 };
                 fixed |= letters.contains('r');
                 lists |= letters.contains(['a', 'A']);
@@ -92,29 +98,37 @@ impl Walk<'_> {
             return;
         }
         self.check_assigned(&name, exports, span);
-        if let Some(alters) = alters {
-            self.altering.insert(name.clone(), alters);
-        }
+        let unknown = || Field::unknown(&format!("${name}"));
         let Some(value) = value else {
             // Its value stays what it was, whatever that is.
             let kept = self.state.variables.get(&name).cloned();
-            self.assign(&name, kept.unwrap_or_else(|| Field::unknown(&format!("${name}"))));
+            self.assign(&name, kept.unwrap_or_else(unknown));
+            self.alter(&name, alters);
             return;
         };
+        self.alter(&name, alters);
         if lists && value.prefix().starts_with('(') {
             self.doubt("a list of values is read from text, which can run commands", span);
         }
-        let value = if appends { Field::unknown(&format!("${name}")) } else { value };
+        if alters == Some(Alters::Number) && !value.is_number() {
+            self.evaluated(&value, span);
+        }
+        let value = match (alters, appends) {
+            (Some(Alters::Number), _) => {
+                Field { atoms: vec![Atom::Number(format!("${name}"))], many: false }
+            }
+            (_, true) => unknown(),
+            (_, false) => value,
+        };
         self.assign(&name, value);
     }
-}
 
-impl Alters {
-    /// What is known of a variable with this attribute, whatever it was given.
-    fn of(self, name: &str) -> Field {
-        match self {
-            Self::Number => Field { atoms: vec![Atom::Number(format!("${name}"))], many: false },
-            Self::Case => Field::unknown(&format!("${name}")),
+    /// Notes that a variable alters what it is given from now on. What was said before stays true.
+    fn alter(&mut self, name: &str, alters: Option<Alters>) {
+        let Some(alters) = alters else { return };
+        let noted = self.altering.entry(name.to_owned()).or_insert(alters);
+        if alters == Alters::Number {
+            *noted = alters;
         }
     }
 }

@@ -233,7 +233,16 @@ fn a_variable_that_alters_what_it_is_given_is_not_followed() {
             "declare -i x; x='a[$(rm y)]'",
             "declare -i x=1; for x in 'a[$(rm y)]'; do ls; done",
             "declare -ix x; export x='a[$(rm y)]'",
+            // An attribute changes nothing of what is there already.
+            "x=rm; declare -i x; $x y",
+            "for i in 1; do x=rm; declare -i x; done; $x y",
+            "declare +i x=rm; $x y",
+            "declare -i x=1; declare +i x; x=rm; $x y",
         ],
+    );
+    asks(
+        "cat *",
+        &["x=/etc/shadow; declare -i x; cat $x", "declare -i x; declare +i x=/e; cat $x"],
     );
     // It is 0 by then.
     asks("ls delta", &["declare -i x=a; ( x=delta; ls $x )", "declare -i x; x=delta; ls $x"]);
