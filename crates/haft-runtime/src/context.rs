@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::audience::Audience;
 use crate::bound::Limits;
-use crate::documents::{Documents, blocking};
+use crate::documents::{Documents, blocking, run_blocking};
 use crate::error::ToolError;
 use crate::event::EventKind;
 use crate::execute::{Call, Prepared};
@@ -22,7 +22,7 @@ use crate::host::{Answer, Question};
 use crate::ids::{AgentId, CallId, MessageId, SessionId};
 use crate::life::Life;
 use crate::output::{Metadata, Output};
-use crate::permission::{Action, Ask, Clearance, Effect, Policy};
+use crate::permission::{Action, Ask, Clearance, Effect, Rules};
 use crate::store::{KeptOutput, Spill};
 use crate::toolset::Toolset;
 
@@ -165,14 +165,15 @@ impl Context {
     /// # Errors
     /// If the store fails.
     pub async fn clearance(&self, allowed: &[Effect]) -> Result<Clearance, ToolError> {
-        self.toolset.runtime().gate().clearance(self.toolset.policy(), allowed).await
+        let (rules, allowed) = (self.rules(), allowed.to_vec());
+        run_blocking(move || rules.clearance(&allowed)).await?
     }
 
-    /// The rules, for a tool that looks on another thread whether it has to ask at all: what they allow
-    /// is done. None where a hook wants the user asked, whatever they say.
+    /// The rules, for a tool that looks on another thread whether it has to ask at all.
     #[must_use]
-    pub fn rules(&self) -> Option<Arc<Policy>> {
-        (!self.heard.demands()).then(|| Arc::clone(self.toolset.policy()))
+    pub fn rules(&self) -> Rules {
+        // A hook may want the user asked, whatever they say.
+        Rules::new(self.toolset.runtime(), self.toolset.policy(), self.heard.demands())
     }
 
     /// Puts questions to the user; `None` when there is nobody, or the user did not answer. Those of an

@@ -28,12 +28,24 @@ impl Documents {
     where
         T: DeserializeOwned + Default + Send + 'static,
     {
-        let (store, name) = (Arc::clone(&self.store), name.into());
-        blocking(move || {
-            let value = store.document(&scope, &name)?;
-            value.map_or_else(|| Ok(T::default()), |value| parse(&name, value))
-        })
-        .await
+        let (documents, name) = (self.clone(), name.into());
+        run_blocking(move || documents.get_here(&scope, &name)).await?
+    }
+
+    /// The same on this thread. Nobody who writes is waited for.
+    ///
+    /// # Errors
+    /// As [`Documents::get`].
+    pub fn get_here<T: DeserializeOwned + Default>(
+        &self,
+        scope: &Scope,
+        name: &str,
+    ) -> Result<T, ToolError> {
+        let read = || {
+            let value = self.store.document(scope, name)?;
+            value.map_or_else(|| Ok(T::default()), |value| parse(name, value))
+        };
+        read().map_err(|error: StoreError| ToolError::caused("the store failed", error))
     }
 
     /// The names of the documents that begin with `prefix`, in alphabetical order, at most `limit`.
@@ -119,7 +131,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     run_blocking(work).await?.map_err(|error| ToolError::caused("the store failed", error))
 }
 
-async fn run_blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work)

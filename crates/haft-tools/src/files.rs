@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_runtime::permission::{Effect, EffectKind};
+use haft_runtime::permission::{Ask, Effect, EffectKind};
 use haft_runtime::{Context, InitContext, InitError, ToolError};
 use haft_workspace::Workspace;
 use haft_workspace::journal::Journal;
@@ -53,9 +53,36 @@ impl Files {
         if place.inside.is_none() && cx.kept(&place.path).await?.is_some() {
             return Ok(Vec::new());
         }
-        let on = |kind| Effect::on_path(kind, &place.path, self.workspace.root());
-        let external = place.inside.is_none().then(|| on(EffectKind::External));
-        Ok(external.into_iter().chain([on(EffectKind::Read)]).collect())
+        Ok(effects_of_reading(&self.workspace, place))
+    }
+
+    /// Goes where a path leads that the model wrote, and does `work` there once that may be read. What
+    /// the rules allow is done at once, by the thread that found the place.
+    pub(crate) async fn visit<T: Send + 'static>(
+        &self,
+        given: &str,
+        to: &str,
+        cx: &Context,
+        work: impl Fn(&Workspace, &Place) -> Result<T, ToolError> + Send + Sync + 'static,
+    ) -> Result<T, ToolError> {
+        let work = Arc::new(work);
+        let (own, rules, given) = (Arc::clone(&work), cx.rules(), given.to_owned());
+        let look = move |workspace: &Workspace| {
+            let place = workspace.locate(&given).map_err(failed)?;
+            let effects = effects_of_reading(workspace, &place);
+            if effects.iter().all(|effect| rules.allow(effect)) {
+                own(workspace, &place).map(Visit::Done)
+            } else {
+                Ok(Visit::Asks(place))
+            }
+        };
+        let place = match self.blocking(look).await?? {
+            Visit::Done(done) => return Ok(done),
+            Visit::Asks(place) => place,
+        };
+        let effects = self.reading(&place, cx).await?;
+        cx.ask(Ask::new(format!("{to} {}", place.shown()), effects)).await?;
+        self.blocking(move |workspace| work(workspace, &place)).await?
     }
 
     /// What to say of something that cannot be opened; of what is missing, with what may have been meant.
@@ -78,6 +105,19 @@ impl Files {
         let done = tokio::task::spawn_blocking(move || work(&workspace)).await;
         done.map_err(|error| ToolError::caused("the disk did not answer", error))
     }
+}
+
+/// What came of going somewhere.
+enum Visit<T> {
+    Done(T),
+    Asks(Place),
+}
+
+/// What reading a place amounts to, unless it is a kept output of ours.
+pub(crate) fn effects_of_reading(workspace: &Workspace, place: &Place) -> Vec<Effect> {
+    let on = |kind| Effect::on_path(kind, &place.path, workspace.root());
+    let external = place.inside.is_none().then(|| on(EffectKind::External));
+    external.into_iter().chain([on(EffectKind::Read)]).collect()
 }
 
 /// An error whose own words are what the model should read.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use haft_runtime::permission::{Ask, Effect};
+use haft_runtime::permission::Effect;
 use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
 use haft_workspace::glob::Pattern;
@@ -59,22 +59,16 @@ impl Tool for Glob {
     }
 
     async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
-        let (pattern, place) = self.understood(&params).await?;
-        let effects = self.files.reading(&place, cx).await?;
-        cx.ask(Ask::new(format!("look for files in {}", place.shown()), effects)).await?;
-        let job = Job {
-            pattern,
-            place,
-            params,
-            bytes: cx.limits().bytes,
-            until: Until::new(cx.cancel.clone()),
-        };
-        self.files.blocking(move |workspace| job.run(workspace)).await?
+        let (pattern, given) = params.understood()?;
+        let (bytes, until) = (cx.limits().bytes, Until::new(cx.cancel.clone()));
+        let job = Job { pattern, params, bytes, until };
+        let find = move |workspace: &Workspace, place: &Place| job.run(workspace, place);
+        self.files.visit(&given, "look for files in", cx, find).await
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
-        let (_, place) = self.understood(params).await?;
-        self.files.reading(&place, cx).await
+        let (_, given) = params.understood()?;
+        self.files.reading(&self.files.locate(&given).await?, cx).await
     }
 
     fn traits(&self) -> Traits {
@@ -82,31 +76,29 @@ impl Tool for Glob {
     }
 }
 
-impl Glob {
+impl Params {
     /// The pattern, and the folder that it starts from.
-    async fn understood(&self, params: &Params) -> Result<(Pattern, Place), ToolError> {
-        let pattern = Pattern::new(&params.pattern).map_err(failed)?;
-        let folder = params.path.as_deref().unwrap_or(".");
-        let place = match pattern.start.as_ref().and_then(|start| start.to_str()) {
-            Some(start) if start.starts_with(['/', '~']) => self.files.locate(start).await?,
-            Some(start) => self.files.locate(&format!("{folder}/{start}")).await?,
-            None => self.files.locate(folder).await?,
+    fn understood(&self) -> Result<(Pattern, String), ToolError> {
+        let pattern = Pattern::new(&self.pattern).map_err(failed)?;
+        let folder = self.path.as_deref().unwrap_or(".");
+        let start = match pattern.start.as_ref().and_then(|start| start.to_str()) {
+            Some(start) if start.starts_with(['/', '~']) => start.to_owned(),
+            Some(start) => format!("{folder}/{start}"),
+            None => folder.to_owned(),
         };
-        Ok((pattern, place))
+        Ok((pattern, start))
     }
 }
 
 struct Job {
     pattern: Pattern,
-    place: Place,
     params: Params,
     bytes: usize,
     until: Until,
 }
 
 impl Job {
-    fn run(&self, workspace: &Workspace) -> Result<Output, ToolError> {
-        let place = &self.place;
+    fn run(&self, workspace: &Workspace, place: &Place) -> Result<Output, ToolError> {
         let Opened { file: folder, metadata } =
             workspace.open_place(place).map_err(|error| Files::explain(workspace, place, error))?;
         if !metadata.is_dir() {
@@ -131,7 +123,7 @@ impl Job {
             return Err(ToolError::Cancelled { partial: shown.join("\n") });
         }
         let instead = if total == 0 { self.only_ignored(&ground, &walk, &harvest) } else { None };
-        Ok(self.answer(total, &shown, instead, &harvest))
+        Ok(self.answer(place, total, &shown, instead, &harvest))
     }
 
     /// The paths of the page, as many as there is room for.
@@ -178,6 +170,7 @@ impl Job {
 
     fn answer(
         &self,
+        place: &Place,
         total: usize,
         shown: &[String],
         only_ignored: Option<String>,
@@ -186,8 +179,7 @@ impl Job {
         let not_searched = NotSearched::of(harvest, &Missed::default()).late(self.until.is_late());
         let mut text = shown.join("\n");
         if total == 0 {
-            text =
-                format!("No file in `{}` matches `{}`.", self.place.shown(), self.params.pattern);
+            text = format!("No file in `{}` matches `{}`.", place.shown(), self.params.pattern);
             if let Some(instead) = &only_ignored {
                 text.push_str(&format!(" {instead}"));
             }
@@ -200,7 +192,7 @@ impl Job {
         let output = Output::new(&self.params.pattern, text)
             .with("files", total)
             .with("shown", shown.len())
-            .with("path", self.place.path.to_string_lossy());
+            .with("path", place.path.to_string_lossy());
         let footer = self.footer(total, shown.len(), last);
         not_searched.describe(Output { truncated: last < total, footer, ..output })
     }

@@ -1,6 +1,6 @@
 //! `grep`: lines by what is in them.
 
-use haft_runtime::permission::{Ask, Effect};
+use haft_runtime::permission::Effect;
 use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
 use haft_workspace::glob::{FileType, Filter};
@@ -9,7 +9,7 @@ use haft_workspace::search::{Meaning, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::files::{Files, failed};
+use crate::files::{Files, effects_of_reading, failed};
 use crate::search::{Access, Until};
 
 mod answer;
@@ -96,25 +96,24 @@ impl Tool for Grep {
 
     async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
         let request = Request::new(&params)?;
-        let place = self.place(&params).await?;
-        let effects = self.files.reading(&place, cx).await?;
-        let access = Access::new(cx.clearance(&effects).await?, &place);
-        cx.ask(Ask::new(format!("search {}", place.shown()), effects)).await?;
-        let (until, limits) = (Until::new(cx.cancel.clone()), cx.limits().clone());
-        let job = job::Job { request, place, access, until, limits };
+        let (until, limits, rules) =
+            (Until::new(cx.cancel.clone()), cx.limits().clone(), cx.rules());
         let (stamps, session) = (self.files.stamps.clone(), cx.session.clone());
-        let search = move |workspace: &Workspace| {
+        let search = move |workspace: &Workspace, place: &Place| {
+            let clearance = rules.clearance(&effects_of_reading(workspace, place))?;
+            let access = Access::new(clearance, place);
+            let job = job::Job { request: &request, place, access, until: &until, limits: &limits };
             let seen = job.run(workspace)?;
             for (path, stamp) in &seen.stamps {
                 stamps.add(&session, path, stamp)?;
             }
             Ok(seen.output)
         };
-        self.files.blocking(search).await?
+        self.files.visit(params.folder(), "search", cx, search).await
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
-        self.files.reading(&self.place(params).await?, cx).await
+        self.files.reading(&self.files.locate(params.folder()).await?, cx).await
     }
 
     fn traits(&self) -> Traits {
@@ -122,9 +121,9 @@ impl Tool for Grep {
     }
 }
 
-impl Grep {
-    async fn place(&self, params: &Params) -> Result<Place, ToolError> {
-        self.files.locate(params.path.as_deref().unwrap_or(".")).await
+impl Params {
+    fn folder(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
     }
 }
 

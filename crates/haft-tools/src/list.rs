@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use haft_runtime::permission::{Ask, Effect};
+use haft_runtime::permission::Effect;
 use haft_runtime::{Context, InitContext, InitError, Output, Tool, ToolError, Traits};
 use haft_workspace::Workspace;
 use haft_workspace::folder::{Entry, EntryKind, Wanted, Without};
@@ -51,23 +51,20 @@ impl Tool for List {
     }
 
     async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
-        let place = self.place(&params).await?;
-        let effects = self.files.reading(&place, cx).await?;
-        cx.ask(Ask::new(format!("list {}", place.shown()), effects)).await?;
-        let cancel = cx.cancel.clone();
-        let title = place.shown();
-        let listed = self.files.blocking(move |workspace| {
-            Tree::of(workspace, place, &params, &|| cancel.is_cancelled())
-        });
-        let tree = listed.await??;
-        Ok(Output { truncated: tree.left_out.more > 0, ..Output::new(title, tree.render()) }
-            .with("shown", tree.count())
-            .with("ignored", tree.left_out.ignored)
-            .with("unopened", tree.left_out.unopened))
+        let (given, cancel) = (params.folder().to_owned(), cx.cancel.clone());
+        let list = move |workspace: &Workspace, place: &Place| {
+            let tree = Tree::of(workspace, place, &params, &|| cancel.is_cancelled())?;
+            let output = Output::new(place.shown(), tree.render());
+            Ok(Output { truncated: tree.left_out.more > 0, ..output }
+                .with("shown", tree.count())
+                .with("ignored", tree.left_out.ignored)
+                .with("unopened", tree.left_out.unopened))
+        };
+        self.files.visit(&given, "list", cx, list).await
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
-        self.files.reading(&self.place(params).await?, cx).await
+        self.files.reading(&self.files.locate(params.folder()).await?, cx).await
     }
 
     fn traits(&self) -> Traits {
@@ -75,9 +72,9 @@ impl Tool for List {
     }
 }
 
-impl List {
-    async fn place(&self, params: &Params) -> Result<Place, ToolError> {
-        self.files.locate(params.path.as_deref().unwrap_or(".")).await
+impl Params {
+    fn folder(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
     }
 }
 
@@ -107,7 +104,7 @@ impl Tree {
     /// Level by level, so that what is near the top is complete before anything deep is shown.
     fn of(
         workspace: &Workspace,
-        place: Place,
+        place: &Place,
         params: &Params,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, ToolError> {

@@ -1,8 +1,6 @@
 //! `read`: a file as a model can read it.
 
-use std::sync::Arc;
-
-use haft_runtime::permission::{Ask, Effect, EffectKind, Policy};
+use haft_runtime::permission::{Effect, Rules};
 use haft_runtime::{
     CancellationToken, Context, InitContext, InitError, Output, SessionId, Tool, ToolError, Traits,
 };
@@ -14,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::change::current;
-use crate::files::{Files, failed};
+use crate::files::{Files, effects_of_reading};
 use crate::stamps::{Stamp, Stamps};
 
 mod attach;
@@ -86,17 +84,13 @@ impl Tool for Read {
     async fn run(&self, params: Params, cx: &Context) -> Result<Output, ToolError> {
         let view = View { params, bytes: cx.limits().bytes, lines: cx.limits().lines };
         let (stamps, session) = (self.files.stamps.clone(), cx.session.clone());
-        let look = Arc::new(Look { view, stamps, session, cancel: cx.cancel.clone() });
-        // What the rules allow is read at once, by the thread that found it.
-        let (own, rules) = (Arc::clone(&look), cx.rules());
-        let found = move |workspace: &Workspace| own.unless_asked(workspace, rules.as_deref());
-        let place = match self.files.blocking(found).await?? {
-            Found::Read(output) => return Ok(output),
-            Found::Asks(place) => place,
-        };
-        let effects = self.files.reading(&place, cx).await?;
-        cx.ask(Ask::new(format!("read {}", place.shown()), effects)).await?;
-        self.files.blocking(move |workspace| look.at(workspace, &place)).await?
+        let given = view.params.file_path.clone();
+        let look = Look { view, stamps, session, cancel: cx.cancel.clone() };
+        if let Some(output) = look.at_hand(&self.files.workspace, &cx.rules()) {
+            return Ok(output);
+        }
+        let read = move |workspace: &Workspace, place: &Place| look.at(workspace, place);
+        self.files.visit(&given, "read", cx, read).await
     }
 
     async fn effects(&self, params: &Params, cx: &Context) -> Result<Vec<Effect>, ToolError> {
@@ -116,27 +110,18 @@ struct Look {
     cancel: CancellationToken,
 }
 
-/// What came of looking for a file.
-enum Found {
-    Read(Output),
-    Asks(Place),
-}
-
 impl Look {
-    /// Finds the file, and reads it if the rules allow that without a question.
-    fn unless_asked(
-        &self,
-        workspace: &Workspace,
-        rules: Option<&Policy>,
-    ) -> Result<Found, ToolError> {
-        let place = workspace.locate(&self.view.params.file_path).map_err(failed)?;
-        let effect = || Effect::on_path(EffectKind::Read, &place.path, workspace.root());
-        match rules {
-            Some(rules) if place.inside.is_some() && rules.allows(&effect()) => {
-                self.at(workspace, &place).map(Found::Read)
-            }
-            _ => Ok(Found::Asks(place)),
+    /// Reads it here and now, if nothing has to be asked or waited for and nothing to be remembered.
+    fn at_hand(&self, workspace: &Workspace, rules: &Rules) -> Option<Output> {
+        let (place, opened) = workspace.at_hand(&self.view.params.file_path)?;
+        let effects = effects_of_reading(workspace, &place);
+        if !effects.iter().all(|effect| rules.allow(effect)) {
+            return None;
         }
+        let Seen { output, stamp } =
+            self.view.opened(workspace, &place, &opened, &|| false).ok()?;
+        let is_known = |stamp: Stamp| self.stamps.has(&self.session, &place.path, stamp);
+        stamp.is_none_or(is_known).then_some(output)
     }
 
     /// Reads it, and remembers what was seen of it.
@@ -176,29 +161,40 @@ impl View {
         place: &Place,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Seen, ToolError> {
-        let Opened { file, metadata } =
+        let opened =
             workspace.open_place(place).map_err(|error| Files::explain(workspace, place, error))?;
-        if metadata.is_dir() {
+        if opened.metadata.is_dir() {
             return self.folder(workspace, place, cancelled).map(Seen::from);
         }
+        self.opened(workspace, place, &opened, cancelled)
+    }
+
+    /// What is shown of a file.
+    fn opened(
+        &self,
+        workspace: &Workspace,
+        place: &Place,
+        Opened { file, metadata }: &Opened,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Seen, ToolError> {
         let title = place.shown();
         let unreadable = |error| ToolError::caused(format!("{title} cannot be read"), error);
         let whole = || current(workspace, place).ok().flatten().map(|it| Stamp::whole(it.hash, 0));
-        let seen: Seen = match sniff(&file, metadata.len()).map_err(unreadable)? {
+        let seen: Seen = match sniff(file, metadata.len()).map_err(unreadable)? {
             Kind::Empty => Output::new(&title, "(the file is empty)").into(),
             Kind::Text(encoding) if self.params.mode == Some(Mode::Indentation) => {
-                self.block(&title, &file, metadata.len(), &encoding, cancelled)?
+                self.block(&title, file, metadata.len(), &encoding, cancelled)?
             }
             Kind::Text(encoding) => {
-                self.slice(&title, &file, metadata.len(), &encoding, cancelled)?
+                self.slice(&title, file, metadata.len(), &encoding, cancelled)?
             }
-            Kind::Sizeless => self.endless(&title, &file, cancelled)?.into(),
+            Kind::Sizeless => self.endless(&title, file, cancelled)?.into(),
             Kind::Picture(format) => Seen {
-                output: attach::picture(&title, &file, metadata.len(), format)?,
+                output: attach::picture(&title, file, metadata.len(), format)?,
                 stamp: whole(),
             },
             Kind::Pdf => {
-                Seen { output: attach::pdf(&title, &file, metadata.len())?, stamp: whole() }
+                Seen { output: attach::pdf(&title, file, metadata.len())?, stamp: whole() }
             }
             Kind::Binary { what } => {
                 let size = metadata.len();

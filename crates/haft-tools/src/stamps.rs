@@ -173,6 +173,24 @@ impl Stamps {
         }
     }
 
+    /// Whether the session is known to have seen that much. It waits for nobody.
+    pub(crate) fn has(&self, session: &SessionId, path: &Path, seen: Stamp) -> bool {
+        let known: Option<Stamp> = match &self.documents {
+            Some(documents) => {
+                documents.get_here(&Scope::Session(session.clone()), &name(path)).ok()
+            }
+            None => {
+                let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+                memory.get(&(session.clone(), path.to_owned())).cloned()
+            }
+        };
+        known.is_some_and(|known| {
+            let mut merged = known.clone();
+            merged.merge(seen);
+            merged == known
+        })
+    }
+
     /// Remembers what was shown. For a thread that may wait.
     pub(crate) fn add(
         &self,

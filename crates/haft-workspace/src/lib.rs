@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open as open_dir};
 
+mod at_hand;
 pub mod block;
 pub mod folder;
 pub mod glob;

@@ -14,7 +14,7 @@ use crate::Workspace;
 use crate::path::Place;
 
 /// Never waits, whatever it is that is opened.
-const READ: OFlags =
+pub(crate) const READ: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
 /// Why something cannot be opened.

@@ -1,4 +1,4 @@
-//! What a call may touch without asking again, once it was allowed to go through a folder.
+//! What a call may touch without asking, or without asking again once it was let into a folder.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,40 @@ use super::effect::{Effect, EffectKind};
 use super::gate::granted;
 use super::pattern::Pattern;
 use super::policy::{Action, Decision, Policy, RuleRef};
+use crate::error::ToolError;
+use crate::runtime::Runtime;
 use crate::store::Grant;
+
+/// What the rules allow, for a tool that finds out on another thread whether it has to ask at all.
+#[derive(Clone)]
+pub struct Rules {
+    runtime: Runtime,
+    policy: Arc<Policy>,
+    is_asked: bool,
+}
+
+impl Rules {
+    /// `is_asked`: the user is to be asked, whatever they say.
+    pub(crate) fn new(runtime: &Runtime, policy: &Arc<Policy>, is_asked: bool) -> Self {
+        Self { runtime: runtime.clone(), policy: Arc::clone(policy), is_asked }
+    }
+
+    /// Whether an ask for `effect` would be answered by the rules, with yes.
+    #[must_use]
+    pub fn allow(&self, effect: &Effect) -> bool {
+        !self.is_asked && self.policy.allows(effect)
+    }
+
+    /// As [`Context::clearance`](crate::Context::clearance), on a thread that may wait.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn clearance(&self, allowed: &[Effect]) -> Result<Clearance, ToolError> {
+        let grants = self.runtime.gate().grants_here();
+        let grants = grants.map_err(|error| ToolError::caused("the store failed", error))?;
+        Ok(Clearance::new(Arc::clone(&self.policy), grants, allowed))
+    }
+}
 
 /// Decides about many effects from any thread, without asking anybody.
 ///
@@ -38,7 +71,7 @@ struct Telling {
 const KINDS: [EffectKind; 2] = [EffectKind::Read, EffectKind::External];
 
 impl Clearance {
-    pub(super) fn new(policy: Arc<Policy>, grants: Vec<Grant>, allowed: &[Effect]) -> Self {
+    fn new(policy: Arc<Policy>, grants: Vec<Grant>, allowed: &[Effect]) -> Self {
         let asking = |effect: &Effect| {
             let decision = policy.decide(effect);
             (decision.action == Action::Ask).then(|| (effect.key.to_string(), decision.rule))

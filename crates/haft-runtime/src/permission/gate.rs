@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 use super::ask::{Ask, Closed, Denial, DeniedBy, Escalation, HOOK, PendingAsk, Reply, Suggestion};
-use super::clearance::Clearance;
 use super::effect::Effect;
 use super::explain::Explanation;
 use super::policy::{Action, Policy, RuleRef};
@@ -19,7 +18,7 @@ use crate::hook;
 use crate::host::Host;
 use crate::ids::{AskId, GrantId, SessionId};
 use crate::repetition;
-use crate::store::{Grant, Store};
+use crate::store::{Grant, Store, StoreError};
 
 /// Decides every ask of a runtime, and holds the ones that wait.
 pub(crate) struct Gate {
@@ -124,15 +123,6 @@ impl Gate {
     ) -> Result<Explanation, ToolError> {
         let grants = self.grants().await?;
         Ok(policy.explain(effects, &|effect| granted(policy, &grants, effect)))
-    }
-
-    /// What needs no answer of its own where `allowed` has been allowed.
-    pub(crate) async fn clearance(
-        &self,
-        policy: &Arc<Policy>,
-        allowed: &[Effect],
-    ) -> Result<Clearance, ToolError> {
-        Ok(Clearance::new(Arc::clone(policy), self.grants().await?, allowed))
     }
 
     /// The asks that wait, oldest first.
@@ -312,8 +302,20 @@ impl Gate {
                 let project = self.project.clone();
                 blocking(move || store.grants(Some(&project))).await
             }
-            None => Ok(self.grants.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            None => Ok(self.own_grants()),
         }
+    }
+
+    /// The same on this thread, which may have to wait.
+    pub(super) fn grants_here(&self) -> Result<Vec<Grant>, StoreError> {
+        match &self.store {
+            Some(store) => store.grants(Some(&self.project)),
+            None => Ok(self.own_grants()),
+        }
+    }
+
+    fn own_grants(&self) -> Vec<Grant> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, IndexMap<AskId, Waiting>> {

@@ -17,7 +17,7 @@ pub mod rules_file;
 pub use ask::{Ask, Closed, Denial, DeniedBy, Escalation, PendingAsk, Reply, Suggestion};
 pub use ceiling::Switch;
 pub use check::{Finding, FindingKind, check};
-pub use clearance::Clearance;
+pub use clearance::{Clearance, Rules};
 pub use effect::{Effect, EffectKind, Weight};
 pub use explain::{Explained, Explanation};
 pub(crate) use gate::Gate;

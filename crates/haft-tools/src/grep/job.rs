@@ -31,12 +31,12 @@ pub(super) struct Seen {
 }
 
 /// A search that was allowed.
-pub(super) struct Job {
-    pub(super) request: Request,
-    pub(super) place: Place,
+pub(super) struct Job<'a> {
+    pub(super) request: &'a Request,
+    pub(super) place: &'a Place,
     pub(super) access: Access,
-    pub(super) until: Until,
-    pub(super) limits: Limits,
+    pub(super) until: &'a Until,
+    pub(super) limits: &'a Limits,
 }
 
 /// A file that matches.
@@ -48,9 +48,9 @@ struct Hit<'a> {
     open: Box<dyn Fn() -> Option<(File, u64)> + 'a>,
 }
 
-impl Job {
+impl Job<'_> {
     pub(super) fn run(&self, workspace: &Workspace) -> Result<Seen, ToolError> {
-        let place = &self.place;
+        let place = self.place;
         let Opened { file, metadata } =
             workspace.open_place(place).map_err(|error| Files::explain(workspace, place, error))?;
         let answer = if metadata.is_dir() {
@@ -63,7 +63,7 @@ impl Job {
         }
         let stamps = answer.page.shown.iter().take(STAMPED);
         let stamps = stamps.filter_map(|shown| stamp(workspace, shown)).collect();
-        Ok(Seen { output: answer.into_output(&self.request, &self.place)?, stamps })
+        Ok(Seen { output: answer.into_output(self.request, place)?, stamps })
     }
 
     /// One file, which was asked about by name.
@@ -204,7 +204,7 @@ impl Job {
 
     /// The part of the hits that was asked for.
     fn page(&self, hits: &[Hit<'_>]) -> Page {
-        let mut page = Page::new(&self.limits, self.request.before + self.request.after > 0);
+        let mut page = Page::new(self.limits, self.request.before + self.request.after > 0);
         match self.request.mode {
             OutputMode::Content => self.content(hits, &mut page),
             OutputMode::Files => {
