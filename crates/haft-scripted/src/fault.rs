@@ -20,6 +20,11 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether nothing more can be said after it.
+    pub(crate) fn ends_connection(&self) -> bool {
+        matches!(self, Self::Refuse | Self::Cut(_) | Self::Hang(_))
+    }
+
     /// Where the body is cut into pieces.
     pub(crate) fn pieces<'a>(&self, body: &'a [u8]) -> Vec<&'a [u8]> {
         let Self::Split(seed) = *self else { return vec![body] };

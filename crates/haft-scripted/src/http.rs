@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as agents use: a request in, a response or a stream out, then the connection ends.
+//! As much of HTTP/1.1 as agents use: a request in, a response or a stream out, and the next.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -57,6 +57,13 @@ impl Incoming {
         };
         Ok(Some(Self { method, path, headers, body }))
     }
+
+    /// Whether the agent wants the connection closed after the answer.
+    pub(crate) fn is_last(&self) -> bool {
+        self.headers.iter().any(|(name, value)| {
+            name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
+        })
+    }
 }
 
 fn read_headers(reader: &mut impl BufRead) -> io::Result<Vec<(String, String)>> {
@@ -97,8 +104,7 @@ impl Outgoing {
         };
         write!(
             stream,
-            "HTTP/1.1 {} {}\r\ncontent-type: {}\r\n{retry}transfer-encoding: chunked\r\n\
-             connection: close\r\n\r\n",
+            "HTTP/1.1 {} {}\r\ncontent-type: {}\r\n{retry}transfer-encoding: chunked\r\n\r\n",
             self.status,
             reason(self.status),
             self.kind,

@@ -204,15 +204,21 @@ impl Drop for Model {
 impl Shared {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let Some(request) = Incoming::read(&stream)? else { return Ok(()) };
-        let (number, answer, fault) = self.answer(request, Instant::now());
-        if let Some(number) = number {
-            let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-            // Before it is sent: an agent may be quicker than this thread.
-            requests.get_mut(number).into_iter().for_each(|it| it.answered = Some(Instant::now()));
+        while let Some(request) = Incoming::read(&stream)? {
+            let is_last = request.is_last();
+            let (number, answer, fault) = self.answer(request, Instant::now());
+            if let Some(number) = number {
+                let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+                let request = requests.get_mut(number).into_iter();
+                // Before it is sent: an agent may be quicker than this thread.
+                request.for_each(|it| it.answered = Some(Instant::now()));
+            }
+            answer.write(&mut stream, &fault)?;
+            if is_last || fault.ends_connection() {
+                return stream.shutdown(Shutdown::Both);
+            }
         }
-        answer.write(&mut stream, &fault)?;
-        stream.shutdown(Shutdown::Both)
+        Ok(())
     }
 
     /// What a request is answered, and its number if it is one that the script knows.

@@ -11,21 +11,20 @@ use hyper::header::{
     HeaderValue, PROXY_AUTHORIZATION, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{Method, StatusCode};
-use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use tokio::task::JoinHandle;
 
-use crate::connect::Connected;
+use crate::connection::Connection;
 use crate::decode::{Decoder, ENCODINGS};
 use crate::error::WebError;
+use crate::line::Idle;
 use crate::resolve::{Resolve, SystemResolver};
 use crate::settings::Settings;
 use crate::target::Target;
 use crate::tls::Trust;
 
-/// Most bytes of the lines before an answer's body.
-const MOST_HEAD: usize = 64 * 1024;
+/// How long an answer that is over may take to end, if its connection is to be kept.
+const REST: Duration = Duration::from_millis(500);
 /// How much more than its content an encoded answer may take: an endless stream of nothing is one too.
 const OVERHEAD: usize = 256 * 1024;
 
@@ -76,7 +75,8 @@ impl Request {
     }
 }
 
-/// An answer whose body is still to be read. Dropping it closes the connection.
+/// An answer whose body is still to be read. Dropping it closes the connection, unless that is kept and
+/// all was read.
 pub struct Response {
     /// How it went.
     pub status: StatusCode,
@@ -84,16 +84,10 @@ pub struct Response {
     pub headers: HeaderMap,
     host: String,
     body: Incoming,
-    _connection: Driver,
-}
-
-/// Ends what drives a connection when nobody waits for it any more.
-struct Driver(JoinHandle<()>);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    /// Gone when it was given back.
+    connection: Option<Connection>,
+    /// Who keeps it for the next request.
+    keeper: Option<Arc<Idle>>,
 }
 
 impl fmt::Debug for Client {
@@ -142,29 +136,40 @@ impl Client {
     /// # Errors
     /// If the host may not or cannot be reached, or does not speak HTTP.
     pub async fn send(&self, request: &Request, reach: Reach) -> Result<Response, WebError> {
-        let target = &request.target;
-        let host = target.host().to_owned();
-        let broken =
-            |error: hyper::Error| WebError::Broken { host: host.clone(), why: told(&error) };
-        let connected = self.connect(target, reach).await?;
-        let message = self.message(request, &connected)?;
-        let mut builder = hyper::client::conn::http1::Builder::new();
-        builder.max_buf_size(MOST_HEAD).max_headers(200);
-        let (mut sender, connection) =
-            builder.handshake(TokioIo::new(connected.stream)).await.map_err(broken)?;
-        let driver = Driver(tokio::spawn(async move {
-            // What goes wrong is told to whoever waits for the answer.
-            connection.await.ok();
-        }));
-        let answer = sender.send_request(message).await.map_err(broken)?;
-        let (head, body) = answer.into_parts();
-        Ok(Response { status: head.status, headers: head.headers, host, body, _connection: driver })
+        let connection = Connection::open(self, &request.target, reach).await?;
+        match self.send_over(connection, request).await? {
+            Sent::Answered(response) => Ok(response),
+            Sent::Closed { why } => Err(broken(&request.target, why)),
+        }
+    }
+
+    /// Sends a request over a connection, and returns when the answer begins.
+    pub(crate) async fn send_over(
+        &self,
+        mut connection: Connection,
+        request: &Request,
+    ) -> Result<Sent, WebError> {
+        let message = self.message(request, &connection)?;
+        let host = request.target.host().to_owned();
+        match connection.sender.try_send_request(message).await {
+            Ok(answer) => {
+                let (head, body) = answer.into_parts();
+                let (status, headers, connection) = (head.status, head.headers, Some(connection));
+                let response = Response { status, headers, host, body, connection, keeper: None };
+                Ok(Sent::Answered(response))
+            }
+            Err(mut error) => {
+                let was_sent = error.take_message().is_none();
+                let why = told(error.error());
+                if was_sent { Err(broken(&request.target, why)) } else { Ok(Sent::Closed { why }) }
+            }
+        }
     }
 
     fn message(
         &self,
         request: &Request,
-        connected: &Connected,
+        connected: &Connection,
     ) -> Result<hyper::Request<Full<Bytes>>, WebError> {
         let target = &request.target;
         let bad = |error: hyper::http::Error| WebError::BadUrl { why: error.to_string() };
@@ -188,7 +193,32 @@ impl Client {
     }
 }
 
+/// What became of a request.
+pub(crate) enum Sent {
+    /// Here is the answer.
+    Answered(Response),
+    /// Nothing: the connection was closed before any of it was sent.
+    Closed { why: String },
+}
+
 impl Response {
+    /// Has the connection kept once all was read.
+    pub(crate) fn kept_by(mut self, keeper: Arc<Idle>) -> Self {
+        self.keeper = Some(keeper);
+        self
+    }
+
+    /// Lets go of an answer of which all that matters was read, so that its connection can serve again.
+    pub fn done(mut self) {
+        if self.keeper.is_none() || self.connection.is_none() {
+            return;
+        }
+        tokio::spawn(async move {
+            let rest = async { while let Ok(Some(_)) = self.chunk().await {} };
+            tokio::time::timeout(REST, rest).await.ok();
+        });
+    }
+
     /// A line of the head, if it is there and plain text.
     #[must_use]
     pub fn header(&self, name: &HeaderName) -> Option<&str> {
@@ -235,6 +265,9 @@ impl Response {
             if let Ok(data) = frame.map_err(broken)?.into_data() {
                 return Ok(Some(data));
             }
+        }
+        if let (Some(connection), Some(keeper)) = (self.connection.take(), &self.keeper) {
+            keeper.put(connection);
         }
         Ok(None)
     }
@@ -290,8 +323,12 @@ fn moment(text: &str) -> Option<Timestamp> {
     rfc2822::parse(text.trim()).ok().map(|date| date.timestamp())
 }
 
+fn broken(target: &Target, why: String) -> WebError {
+    WebError::Broken { host: target.host().to_owned(), why }
+}
+
 /// What hyper says, with what is beneath it.
-fn told(error: &hyper::Error) -> String {
+pub(crate) fn told(error: &hyper::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

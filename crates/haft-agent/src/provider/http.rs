@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_web::{Client, Reach, Request, Response, Target, WebError};
+use haft_web::{Client, Line, Request, Response, Target, WebError};
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -18,7 +18,7 @@ const ERROR_BODY: usize = 64 * 1024;
 
 /// Where requests go.
 pub(crate) struct Address {
-    client: Arc<Client>,
+    line: Line,
     target: Target,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -47,7 +47,7 @@ impl Address {
         headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
         // A stream that is compressed comes late.
         headers.push((ACCEPT_ENCODING, HeaderValue::from_static("identity")));
-        Ok(Self { client, target, headers })
+        Ok(Self { line: Line::new(client), target, headers })
     }
 
     /// The host, for messages.
@@ -59,8 +59,7 @@ impl Address {
     pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Answer, ProviderError> {
         let (target, headers) = (self.target.clone(), self.headers.clone());
         let request = Request { target, method: Method::POST, headers, body: body.into() };
-        // The config names the host: it may well be on this machine.
-        let answer = timeout(SILENCE, self.client.send(&request, Reach::Configured)).await;
+        let answer = timeout(SILENCE, self.line.send(&request)).await;
         let host = self.host().to_owned();
         let silent = || ProviderError::Unreachable {
             host: host.clone(),
@@ -92,6 +91,11 @@ impl Answer {
             WebError::Broken { why, .. } => broke_off(why),
             error => broke_off(error.to_string()),
         })
+    }
+
+    /// Lets go of it once all that matters was read.
+    pub(crate) fn done(self) {
+        self.response.done();
     }
 
     /// The beginning of the body as text, for what is no stream.

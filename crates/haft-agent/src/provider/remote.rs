@@ -127,7 +127,10 @@ impl Remote {
             for data in events.ok_or_else(|| broke_off("it is too long"))? {
                 match reader.read(&data, hear) {
                     Ok(ControlFlow::Continue(())) => {}
-                    Ok(ControlFlow::Break(())) => return Ok(()),
+                    Ok(ControlFlow::Break(())) => {
+                        answer.done();
+                        return Ok(());
+                    }
                     Err(Fault::Told(error)) => return Err(ProviderError::in_stream(host, &error)),
                     Err(Fault::Unreadable) => return Err(broke_off("it holds what is no JSON")),
                 }

@@ -18,7 +18,9 @@ fn post(model: &Model, path: &str, body: &Value) -> (String, Vec<u8>) {
     let address = model.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
-    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+    let length = body.len();
+    let lines = format!("host: x\r\nconnection: close\r\ncontent-length: {length}\r\n");
+    let head = format!("POST {path} HTTP/1.1\r\n{lines}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body.as_bytes()).unwrap();
     let mut answer = Vec::new();

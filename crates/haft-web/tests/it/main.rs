@@ -10,6 +10,7 @@
 mod bombs;
 mod fetching;
 mod hostile;
+mod lines;
 mod pages;
 mod providers;
 mod proxies;

@@ -36,8 +36,20 @@ impl Asked {
 }
 
 impl Site {
-    /// Answers every request with what `answer` writes.
+    /// Answers one request of every connection with what `answer` writes.
     pub(crate) fn new(answer: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        Self::serving(answer, 1)
+    }
+
+    /// Answers all requests of every connection.
+    pub(crate) fn keeping(answer: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        Self::serving(answer, usize::MAX)
+    }
+
+    fn serving(
+        answer: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static,
+        most: usize,
+    ) -> Self {
         let (hits, requests) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -48,9 +60,11 @@ impl Site {
                 seen.fetch_add(1, Ordering::SeqCst);
                 let (answer, kept) = (Arc::clone(&answer), Arc::clone(&kept));
                 std::thread::spawn(move || {
-                    let Some(asked) = receive(&mut stream) else { return };
-                    kept.lock().unwrap().push(asked.clone());
-                    answer(&asked, &mut stream);
+                    for _ in 0..most {
+                        let Some(asked) = receive(&mut stream) else { return };
+                        kept.lock().unwrap().push(asked.clone());
+                        answer(&asked, &mut stream);
+                    }
                 });
             }
         });
