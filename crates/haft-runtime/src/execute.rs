@@ -300,9 +300,14 @@ fn gathered(cx: &Context) -> String {
     metadata.get("output").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Tells of the end, and waits until it is kept; what could not be kept is said in the metadata.
+/// Tells of the end, and waits until it is kept where that matters; what could not be kept is said in
+/// the metadata.
 async fn end(cx: &Context, result: &Ending) -> Metadata {
     let ticket = cx.life.end(result);
+    if !cx.life.waits_for_record() {
+        ticket.later();
+        return Metadata::new();
+    }
     let kept = tokio::select! {
         biased;
         kept = ticket.kept() => kept.map_err(|error| error.to_string()),

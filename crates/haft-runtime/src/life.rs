@@ -42,6 +42,8 @@ struct Stage {
     tool: String,
     repaired: Vec<String>,
     progress: Progress,
+    /// Whether the tool that runs changes things.
+    changes: bool,
     /// The ticket of the last state, until something after it is waited for, or the tool takes its time.
     arrival: Option<Ticket>,
 }
@@ -87,6 +89,7 @@ impl Life {
             tool: tool.to_owned(),
             repaired: Vec::new(),
             progress: Progress::default(),
+            changes: false,
             arrival: None,
         };
         let number = recorder.as_ref().map_or(0, Recorder::new_life);
@@ -125,6 +128,7 @@ impl Life {
         let ticket = {
             let mut stage = self.stage();
             stage.state = CallState::Running;
+            stage.changes = changes;
             let tool = stage.tool.clone();
             let running = EventKind::CallRunning { call: self.call.clone(), tool, args };
             let ticket = self.record(&stage, running);
@@ -199,6 +203,11 @@ impl Life {
         if stage.progress.sent.is_none_or(|sent| sent.elapsed() >= BEAT) {
             self.flush(&mut stage);
         }
+    }
+
+    /// Whether its end has to be on record before it is answered. What only reads can be done again.
+    pub(crate) fn waits_for_record(&self) -> bool {
+        self.stage().changes || self.recorder.as_ref().is_some_and(Recorder::is_failing)
     }
 
     /// Ends the call. A second end is ignored.

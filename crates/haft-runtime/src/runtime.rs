@@ -287,9 +287,10 @@ impl Runtime {
         self.inner.gate.reply(ask, reply)
     }
 
-    /// What outlives the process.
+    /// What outlives the process. All that has happened so far is in it.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.inner.recorder.flush();
         self.inner.store.as_ref()
     }
 

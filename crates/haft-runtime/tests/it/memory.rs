@@ -19,6 +19,8 @@ pub(crate) struct Memory {
     pub(crate) busy: AtomicU32,
     pub(crate) panics: AtomicU32,
     pub(crate) refuses_ends: AtomicBool,
+    /// Nothing is taken as long as it is set.
+    pub(crate) held: AtomicBool,
     inner: Mutex<Inner>,
     dir: Option<tempfile::TempDir>,
 }
@@ -67,6 +69,9 @@ impl Store for Memory {
     }
 
     fn append(&self, drafts: &[Draft]) -> Result<Vec<u64>, StoreError> {
+        while self.held.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
         assert!(!Self::next(&self.panics), "told to");
         let refused = self.refuses_ends.load(Ordering::SeqCst)
             && drafts.iter().any(|draft| draft.kind.is_terminal());

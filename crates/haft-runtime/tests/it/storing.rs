@@ -187,6 +187,68 @@ impl Tool for Look {
     }
 }
 
+/// A tool that looks once.
+struct Glance;
+
+impl Tool for Glance {
+    const ID: &'static str = "glance";
+    const DESCRIPTION: &'static str = "Looks once.";
+    type Params = NoParams;
+
+    async fn init(_: &InitContext<'_>) -> Result<Self, InitError> {
+        Ok(Self)
+    }
+
+    async fn run(&self, _: NoParams, _: &Context) -> Result<Output, ToolError> {
+        Ok(Output::new("glance", "seen"))
+    }
+
+    fn traits(&self) -> Traits {
+        Traits::READ_ONLY
+    }
+}
+
+async fn glance(runtime: &Runtime) -> Output {
+    let call = Call::new(SessionId::fresh(), "glance", json!({}));
+    let toolset = runtime.toolset(&audience()).await;
+    toolset.execute(call, CancellationToken::new()).await.result.unwrap()
+}
+
+fn glancing(store: &Arc<Memory>) -> Runtime {
+    let mut registry = Registry::new();
+    registry.tool::<Glance>();
+    let store: Arc<dyn Store> = store.clone();
+    let policy = rules(&[("*", "*", Action::Allow)]);
+    Runtime::builder("/project").registry(registry).policy(policy).store(store).build()
+}
+
+#[tokio::test]
+async fn what_only_reads_is_answered_before_it_is_on_record_and_whoever_looks_finds_it_there() {
+    let store = Arc::new(Memory::new());
+    let runtime = glancing(&store);
+    store.held.store(true, Ordering::SeqCst);
+    assert_eq!(glance(&runtime).await.output, "seen");
+    assert_eq!(store.all_events(), []);
+    store.held.store(false, Ordering::SeqCst);
+    assert!(runtime.store().is_some());
+    let kinds: Vec<String> = store.all_events().iter().map(kind).collect();
+    assert_eq!(kinds, ["call.pending", "call.running", "call.completed"]);
+}
+
+#[tokio::test]
+async fn while_nothing_can_be_kept_what_only_reads_waits_and_says_so() {
+    let store = Arc::new(Memory::new());
+    let runtime = glancing(&store);
+    store.fails.store(u32::MAX, Ordering::SeqCst);
+    assert!(!glance(&runtime).await.metadata.contains_key("unrecorded"), "nobody knows yet");
+    assert!(runtime.store().is_some());
+    let output = glance(&runtime).await;
+    assert_eq!(output.output, "seen");
+    assert!(output.metadata["unrecorded"].as_str().unwrap().contains("is full"));
+    store.fails.store(0, Ordering::SeqCst);
+    assert!(!glance(&runtime).await.metadata.contains_key("unrecorded"));
+}
+
 #[tokio::test]
 async fn everything_recorded_is_written_before_the_runtime_is_gone() {
     let store = Arc::new(Memory::new());
