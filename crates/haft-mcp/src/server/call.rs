@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use futures_util::future::{Either, Ready, poll_immediate, ready};
 use futures_util::stream::FuturesUnordered;
 use haft_runtime::{Arguments, Call, CallId, CancellationToken, Runtime, SessionId, Settled};
 use rmcp::model::{
@@ -13,7 +14,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::DropGuard;
 
 use super::line::{self, Line, Reach, Wish};
@@ -31,7 +32,7 @@ pub(super) struct OpenCall {
     binding: Binding,
     /// How often it was parked; a ticket is good for once.
     pub(super) round: u32,
-    work: JoinHandle<Settled>,
+    work: Either<Ready<Result<Settled, JoinError>>, JoinHandle<Settled>>,
     line: Arc<Line>,
     wishes: UnboundedReceiver<Wish>,
     /// What hooks said when the session began: for the model, beside this answer.
@@ -96,7 +97,13 @@ impl Server {
         let (line, wishes) = Line::new(reach);
         let heard = cancel.clone();
         let work = async move { toolset.execute(call, heard).await };
-        let work = tokio::spawn(line::on(Arc::clone(&line), work));
+        let mut work = Box::pin(line::on(Arc::clone(&line), work));
+        // Much is over at once, and needs no task of its own. What is told of, has to be listened to first.
+        let at_once = if Progress::is_wanted(cx) { None } else { poll_immediate(&mut work).await };
+        let work = match at_once {
+            Some(settled) => Either::Left(ready(Ok(settled))),
+            None => Either::Right(tokio::spawn(work)),
+        };
         let (round, _cancel_when_dropped) = (0, cancel.clone().drop_guard());
         Ok(OpenCall {
             cancel,

@@ -45,8 +45,9 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, McpError> {
         one_page(request.as_ref())?;
-        let place = self.inner.places.get(&cx).await?;
-        Ok(ListToolsResult::with_all_items(tools::listed(&self.toolset(place).await)))
+        let place = Box::pin(self.inner.places.get(&cx)).await?;
+        let toolset = Box::pin(self.toolset(place)).await;
+        Ok(ListToolsResult::with_all_items(tools::listed(&toolset)))
     }
 
     async fn call_tool(
@@ -54,7 +55,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, McpError> {
-        self.call(request, &cx).await
+        // Boxed, as all that is large: the library moves what it runs several times.
+        Box::pin(self.call(request, &cx)).await
     }
 
     async fn list_resources(
@@ -72,7 +74,7 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, McpError> {
         let uri = request.uri;
-        let place = self.inner.places.get(&cx).await?;
+        let place = Box::pin(self.inner.places.get(&cx)).await?;
         let unknown = |uri: &str| {
             let data = serde_json::json!({ "uri": uri });
             ErrorData::resource_not_found("there is no such resource", Some(data))
@@ -106,7 +108,7 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
-        let Some(mut changes) = Changes::of(self).await else { return };
+        let Some(mut changes) = Box::pin(Changes::of(self)).await else { return };
         // A session over HTTP that has ended is noticed at the next thing that happens.
         while let Some(what) = changes.next().await
             && !cx.peer.is_transport_closed()
@@ -125,8 +127,8 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), McpError> {
-        self.inner.places.get(subscription.request_context()).await?;
-        let Some(mut changes) = Changes::of(self).await else { return Ok(()) };
+        Box::pin(self.inner.places.get(subscription.request_context())).await?;
+        let Some(mut changes) = Box::pin(Changes::of(self)).await else { return Ok(()) };
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),

@@ -48,6 +48,11 @@ struct News {
 }
 
 impl Progress {
+    /// Whether the client asked to be told.
+    pub(super) fn is_wanted(cx: &RequestContext<RoleServer>) -> bool {
+        cx.meta.get_progress_token().is_some()
+    }
+
     /// None if the client did not ask to be told.
     pub(super) fn wanted(
         cx: &RequestContext<RoleServer>,

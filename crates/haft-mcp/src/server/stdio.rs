@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    CallToolRequest, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, JsonRpcRequest,
+    RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -162,7 +165,8 @@ impl Lines {
             self.line.clear();
             return None;
         }
-        let parsed = serde_json::from_slice(line).map_err(|_| complaint(line));
+        let parsed = call(line).map_or_else(|| serde_json::from_slice(line), Ok);
+        let parsed = parsed.map_err(|_| complaint(line));
         if self.line.capacity() > USUAL {
             self.line = Vec::new();
         }
@@ -233,6 +237,15 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
+/// A line that is a call, understood at once: the library tries every other kind of message before.
+fn call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+    memchr::memmem::find(line, b"\"tools/call\"")?;
+    let JsonRpcRequest { jsonrpc, id, request } =
+        serde_json::from_slice::<JsonRpcRequest<CallToolRequest>>(line).ok()?;
+    let request = ClientRequest::CallToolRequest(request);
+    Some(JsonRpcMessage::Request(JsonRpcRequest { jsonrpc, id, request }))
+}
+
 /// What is answered to a line that is no message; nothing to a notification that means nothing.
 fn complaint(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
@@ -246,4 +259,45 @@ fn complaint(line: &[u8]) -> Option<ServerJsonRpcMessage> {
 
 fn problem(code: ErrorCode, says: String, id: Option<RequestId>) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(code, says, None), id)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_understood_at_once_means_what_the_library_says() {
+        let meta = json!({ "progressToken": 7, "claudecode/toolUseId": "toolu_1" });
+        for params in [
+            json!({ "name": "read", "arguments": { "file_path": "a", "offset": 1 } }),
+            json!({ "name": "read" }),
+            json!({ "name": "read", "arguments": {}, "_meta": meta, "task": { "ttl": 1 }, "x": [1] }),
+            json!({ "name": "read", "arguments": null, "requestState": "s", "inputResponses": {} }),
+        ] {
+            for id in [json!(1), json!("one")] {
+                let line =
+                    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+                let line = line.to_string();
+                let known = serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line.as_bytes());
+                let (known, quick) = (known.unwrap(), call(line.as_bytes()).expect(&line));
+                assert_eq!(format!("{quick:?}"), format!("{known:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_call_is_left_to_the_library() {
+        for line in [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "x": "tools/call" } }),
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "arguments": {} } }),
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": 1 } }),
+            json!({ "jsonrpc": "2.0", "method": "tools/call", "params": { "name": "read" } }),
+            json!({ "jsonrpc": "1.0", "id": 1, "method": "tools/call", "params": { "name": "read" } }),
+            json!({ "id": 1, "method": "tools/call", "params": { "name": "read" } }),
+        ] {
+            assert!(call(line.to_string().as_bytes()).is_none(), "{line}");
+        }
+    }
 }
