@@ -17,6 +17,8 @@ mod files;
 #[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
+mod pages;
+#[cfg(target_os = "linux")]
 mod process;
 mod prompt;
 mod proxy;
@@ -38,6 +40,8 @@ pub use environment::{Reach, Rules, environment};
 pub use error::SpawnError;
 #[cfg(target_os = "linux")]
 pub use keeper::Keeper;
+#[cfg(target_os = "linux")]
+pub use pages::release_program_pages;
 #[cfg(target_os = "linux")]
 pub use process::{Exit, Exited, Input, Process};
 pub use proxy::{Host, Hosts, Refusals};

@@ -1,6 +1,6 @@
 //! The calls that have no safe form: making processes, becoming another program, a few of the kernel's own.
 //!
-//! Everything here but [`wait_on`] runs in the keeper and below it, which have a single thread. All
+//! Everything here but [`wait_on`] and [`forget_unchanged`] runs in the keeper and below it, which have a single thread. All
 //! `unsafe` of the project is in this file.
 #![allow(unsafe_code, reason = "a process is made by calls that have no safe form")]
 
@@ -240,6 +240,15 @@ pub(crate) fn wait_on(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is open and its number stays the same while it is owned, and the result owns
     // it until it is dropped.
     Ok(unsafe { AsyncFd::register(file) }?)
+}
+
+/// Lets go of the pages in `range`, which is mapped from a file, unwritable, and the same as in the file.
+pub(crate) fn forget_unchanged(range: std::ops::Range<usize>) -> io::Result<()> {
+    let begin = std::ptr::without_provenance_mut(range.start);
+    // SAFETY: whoever reads there later reads the same again, from the file: nothing was changed in
+    // memory, as the caller has seen, and nothing can be. A program that runs cannot be written to.
+    let result = unsafe { libc::madvise(begin, range.len(), libc::MADV_DONTNEED) };
+    check(result.into())
 }
 
 fn check(result: c_long) -> io::Result<()> {

@@ -163,10 +163,11 @@ fn connect(path: &Path, busy: Duration) -> Result<Connection, Fault> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Moving the log into the database waits for the disk. Not in the middle of somebody's commit:
-    // there is a time for that, in `shorten_log`.
+    // there is a time for that, in `shorten_log`. Pages that the system holds in memory are not worth
+    // megabytes of ours: the last ones are what is used.
     connection.execute_batch(
         "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-         PRAGMA wal_autocheckpoint = 0;",
+         PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -256;",
     )?;
     Ok(connection)
 }

@@ -12,6 +12,10 @@ use crate::memory::Peak;
 
 /// What a start may take, whatever a bare server takes.
 const QUICK: Duration = Duration::from_millis(10);
+/// How many files are read in turn.
+const FILES: usize = 20;
+/// How many times as long as that of a bare server a read may take, with all that haft does for it.
+const READ: f64 = 2.0;
 
 pub(crate) fn rows() -> Vec<Row> {
     let dir = folder();
@@ -26,14 +30,17 @@ pub(crate) fn rows() -> Vec<Row> {
         bound: f64::max(2.0, QUICK.as_secs_f64() / bare_start.as_secs_f64()),
     }];
     let mut client = ours();
-    let path = dir.path().join("a.txt");
-    let figure = median(31, 50, || client.call("read", &json!({ "file_path": path })));
+    let mut files = files(dir.path());
+    let figure = median(1_501, 1, || client.call("read", &json!({ "file_path": files() })));
     let limit = Duration::from_micros(150);
     let name = "mcp: read of a small file, against a fixed 150 µs";
     rows.push(Row { name, figure, floor: limit, bound: 1.0 });
+    let mut least = Client::start(Command::new(&bare));
+    let floor = median(1_501, 1, || least.call("read", &json!({ "path": files() })));
+    let name = "mcp: the same, against a bare server";
+    rows.push(Row { name, figure, floor, bound: READ });
     if let Some(mut other) = other_server(dir.path()) {
-        let args = json!({ "path": path });
-        let floor = median(31, 50, || other.call("read_text_file", &args));
+        let floor = median(1_501, 1, || other.call("read_text_file", &json!({ "path": files() })));
         let name = "mcp: the same, against @modelcontextprotocol/server-filesystem";
         rows.push(Row { name, figure, floor, bound: 1.0 });
     }
@@ -45,8 +52,8 @@ pub(crate) fn sizes() -> Vec<Peak> {
     let dir = folder();
     let mut client = Client::start(haft(dir.path()));
     let list = client.request("tools/list", &json!({}));
-    let path = dir.path().join("a.txt");
-    (0..1000).for_each(|_| client.call("read", &json!({ "file_path": path })));
+    let mut files = files(dir.path());
+    (0..1000).for_each(|_| client.call("read", &json!({ "file_path": files() })));
     let mut sizes = vec![
         Peak::new(
             "mcp: the answer to tools/list",
@@ -56,8 +63,7 @@ pub(crate) fn sizes() -> Vec<Peak> {
         Peak::new("mcp: memory after 1,000 reads", client.memory(), 15_000_000),
     ];
     if let Some(mut other) = other_server(dir.path()) {
-        let args = json!({ "path": path });
-        (0..1000).for_each(|_| other.call("read_text_file", &args));
+        (0..1000).for_each(|_| other.call("read_text_file", &json!({ "path": files() })));
         let name = "mcp: the same, against that of @modelcontextprotocol/server-filesystem";
         sizes.push(Peak::new(name, client.memory(), other.memory()));
     }
@@ -66,27 +72,36 @@ pub(crate) fn sizes() -> Vec<Peak> {
 
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    fs_err::write(dir.path().join("a.txt"), "a line\n".repeat(20)).expect("written");
+    for number in 0..FILES {
+        let path = dir.path().join(format!("{number}.txt"));
+        fs_err::write(path, "a line\n".repeat(20)).expect("written");
+    }
     dir
+}
+
+/// One file after the other: a model that reads the same one again and again is asked about.
+fn files(dir: &Path) -> impl FnMut() -> PathBuf {
+    let mut numbers = (0..FILES).cycle();
+    move || dir.join(format!("{}.txt", numbers.next().unwrap_or(0)))
 }
 
 fn haft(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
-    command
-        .args(["mcp", "--asks", "allow"])
-        .current_dir(dir)
-        .env("XDG_STATE_HOME", dir)
-        .env("XDG_CONFIG_HOME", dir);
+    command.arg("mcp").current_dir(dir).env("XDG_STATE_HOME", dir).env("XDG_CONFIG_HOME", dir);
     command
 }
 
 /// The least that a server on the same library can be.
 fn bare_server() -> PathBuf {
+    // Built as ours is.
+    let built = Path::new(env!("CARGO_BIN_EXE_haft")).parent().expect("a folder");
+    let profile = built.file_name().and_then(std::ffi::OsStr::to_str).expect("a profile's");
     let cargo = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--release", "-p", "haft-mcp", "--example", "bare"])
+        .args(["build", "--quiet", "--profile", profile, "-p", "haft", "--example", "bare"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(cargo.expect("cargo starts").success());
-    target().join("release/examples/bare")
+    built.join("examples/bare")
 }
 
 /// The server for files of the protocol's own project, if the tests' clients are installed.
@@ -126,7 +141,8 @@ impl Client {
     }
 
     fn send(&mut self, message: &Value) {
-        writeln!(self.input, "{message}").expect("the server reads");
+        // At once: a server must not wake for a piece of a line.
+        self.input.write_all(format!("{message}\n").as_bytes()).expect("the server reads");
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::bail;
 use haft_mcp::server::http::{self, Listener};
 use haft_mcp::server::{Asks, Hint, Place, Server, Settings, stdio};
-use haft_runtime::{AskQueue, Client, Registry, Store, plain};
+use haft_runtime::{AskQueue, Client, Delivery, Events, Registry, Store, plain};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{Common, McpArgs};
@@ -115,7 +115,19 @@ async fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
     if args.tools.iter().any(|name| name == "default" || name == "all") {
         haft.offer_early(&runtime).await;
     }
+    tokio::spawn(slim_down(runtime.events(None)));
     Ok(Place { runtime, project: haft.project.clone() })
+}
+
+/// A server may be idle for days: once the first call has ended, it gives back what only its start took.
+async fn slim_down(mut events: Events) {
+    while let Some(delivery) = events.next().await {
+        if matches!(delivery, Delivery::Event(event) if event.kind.is_terminal()) {
+            // It is only about memory; with it, all goes on as well.
+            tokio::task::spawn_blocking(haft_exec::release_program_pages).await.ok();
+            return;
+        }
+    }
 }
 
 /// The folder that the client works in, opened as if it had been named.
