@@ -135,6 +135,7 @@ impl Session {
         self.heed_steering().await?;
         let worked = self.work(cancel).await;
         self.settle().await;
+        self.runtime().write_down();
         let (why, reason) = match worked? {
             End::Why(why) => (why, None),
             End::Stopped { reason } => (Why::Stopped, Some(reason)),

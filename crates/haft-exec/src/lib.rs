@@ -41,7 +41,7 @@ pub use error::SpawnError;
 #[cfg(target_os = "linux")]
 pub use keeper::Keeper;
 #[cfg(target_os = "linux")]
-pub use pages::release_program_pages;
+pub use pages::{release_program_pages, share_heap};
 #[cfg(target_os = "linux")]
 pub use process::{Exit, Exited, Input, Process};
 pub use proxy::{Host, Hosts, Refusals};

@@ -1,6 +1,6 @@
 //! The calls that have no safe form: making processes, becoming another program, a few of the kernel's own.
 //!
-//! Everything here but [`wait_on`] and [`forget_unchanged`] runs in the keeper and below it, which have a single thread. All
+//! Everything here but [`wait_on`], [`share_heap`] and [`forget_unchanged`] runs in the keeper and below it, which have a single thread. All
 //! `unsafe` of the project is in this file.
 #![allow(unsafe_code, reason = "a process is made by calls that have no safe form")]
 
@@ -249,6 +249,15 @@ pub(crate) fn forget_unchanged(range: std::ops::Range<usize>) -> io::Result<()> 
     // memory, as the caller has seen, and nothing can be. A program that runs cannot be written to.
     let result = unsafe { libc::madvise(begin, range.len(), libc::MADV_DONTNEED) };
     check(result.into())
+}
+
+/// Limits the heaps of all threads to one, where that can be said.
+pub(crate) fn share_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it sets a number in the allocator, under the allocator's own lock. If it cannot, nothing changes.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
 }
 
 fn check(result: c_long) -> io::Result<()> {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use tokio::sync::watch;
+
 use crate::audience::Audience;
 use crate::bound::Limits;
 use crate::context::{InitContext, Shared};
@@ -40,6 +42,8 @@ struct Inner {
     store: Option<Arc<dyn Store>>,
     documents: Option<Documents>,
     recorder: Recorder,
+    /// How often tools came or went.
+    changes: watch::Sender<u64>,
     repetitions: Repetitions,
     deferral: Deferral,
     limits: Limits,
@@ -141,6 +145,7 @@ impl Builder {
             documents: self.store.clone().map(Documents::new),
             store: self.store,
             recorder,
+            changes: watch::Sender::default(),
             repetitions: Repetitions::default(),
             deferral: Deferral::new(self.tool_room),
             limits: self.limits,
@@ -287,11 +292,22 @@ impl Runtime {
         self.inner.gate.reply(ask, reply)
     }
 
+    /// Tells when tools come or go, to whoever wants to hear of nothing else.
+    #[must_use]
+    pub fn tool_changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
     /// What outlives the process. All that has happened so far is in it.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.inner.recorder.flush();
+        self.write_down();
         self.inner.store.as_ref()
+    }
+
+    /// Writes down what nobody waits for. Listeners have been told all that has happened when this returns.
+    pub fn write_down(&self) {
+        self.inner.recorder.flush();
     }
 
     /// How much the model reads of one answer.
@@ -362,6 +378,7 @@ impl Runtime {
             return;
         }
         drop(toolsets);
+        self.inner.changes.send_modify(|changes| *changes += 1);
         let draft = Draft::now(None, EventKind::ToolsChanged { tool });
         drop(self.inner.recorder.record(draft, 0));
     }

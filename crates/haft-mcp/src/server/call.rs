@@ -29,7 +29,8 @@ pub(super) struct OpenCall {
     pub(super) id: CallId,
     session: SessionId,
     runtime: Runtime,
-    binding: Binding,
+    /// What a ticket to it is bound to; none where it is never parked.
+    binding: Option<Binding>,
     /// How often it was parked; a ticket is good for once.
     pub(super) round: u32,
     work: Either<Ready<Result<Settled, JoinError>>, JoinHandle<Settled>>,
@@ -48,15 +49,16 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let place = self.inner.places.get(cx).await?;
         let session = self.session_of(cx)?;
-        let binding = Binding::of(&session, &params.name, params.arguments.as_ref());
+        let binding = || Binding::of(&session, &params.name, params.arguments.as_ref());
         let reach = Reach::of(cx);
         let Some(state) = &params.request_state else {
+            let binding = (reach == Reach::Parked).then(binding);
             return match self.start(place, params, session, binding, reach, cx).await {
                 Ok(open) => self.attend(open, reach, cx).await,
                 Err(says) => Ok(failed(says)),
             };
         };
-        match self.inner.parked.take(state, &binding) {
+        match self.inner.parked.take(state, &binding()) {
             Ok(waiting) => self.resume(waiting, params.input_responses, reach, cx).await,
             Err(Refused::Forged) => Err(ErrorData::invalid_params(
                 "requestState is not what this server gave for this call; make the call anew",
@@ -76,7 +78,7 @@ impl Server {
         place: &Place,
         params: CallToolRequestParams,
         session: SessionId,
-        binding: Binding,
+        binding: Option<Binding>,
         reach: Reach,
         cx: &RequestContext<RoleServer>,
     ) -> Result<OpenCall, String> {
@@ -191,8 +193,9 @@ impl Server {
             (wish.key.clone(), InputRequest::Elicitation(request))
         };
         let requests: InputRequests = asked.iter().map(request).collect();
-        let (binding, waiting) = (open.binding, Waiting { open, asked });
-        let state = self.inner.parked.put(waiting, &binding);
+        let unbound = || ErrorData::internal_error("the call cannot wait", None);
+        let binding = open.binding.ok_or_else(unbound)?;
+        let state = self.inner.parked.put(Waiting { open, asked }, &binding);
         let state = state.map_err(|error| ErrorData::internal_error(error, None))?;
         self.expire(&state);
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())

@@ -1,8 +1,9 @@
 //! What the protocol asks of a server, each answered in a line or two.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use haft_runtime::{CancellationToken, Delivery, EventKind, Events, SessionId};
+use haft_runtime::{CancellationToken, SessionId};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
@@ -12,6 +13,8 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData as McpError, ServerHandler};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::resources::{self, Unread};
 use super::{Server, tools};
@@ -20,6 +23,9 @@ use super::{Server, tools};
 const SESSION_HEADER: &str = "haft-session";
 /// The header by which the protocol itself names one, up to 2025-11-25.
 const MCP_SESSION_HEADER: &str = "mcp-session-id";
+
+/// How often it is looked whether a session is still there.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// What a client may show to its model about all tools together.
 const INSTRUCTIONS: &str = "Paths may be relative to the workspace. What is too long to show is kept, \
@@ -109,12 +115,12 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
         let Some(mut changes) = Box::pin(Changes::of(self)).await else { return };
-        // A session over HTTP that has ended is noticed at the next thing that happens.
-        while let Some(what) = changes.next().await
-            && !cx.peer.is_transport_closed()
-        {
-            if what == Change::Tools && cx.peer.notify_tool_list_changed().await.is_err() {
-                return;
+        // Nobody says that a session over HTTP has ended.
+        while !cx.peer.is_transport_closed() {
+            match timeout(LOOK, changes.next()).await {
+                Ok(Some(())) if cx.peer.notify_tool_list_changed().await.is_ok() => {}
+                Ok(_) => return,
+                Err(_) => {}
             }
         }
     }
@@ -132,13 +138,10 @@ impl ServerHandler for Server {
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                change = changes.next() => match change {
-                    None => return Ok(()),
-                    Some(Change::Another) => {}
-                    Some(Change::Tools) => {
-                        if subscription.sink().notify_tool_list_changed().await.is_err() {
-                            return Ok(());
-                        }
+                change = changes.next() => {
+                    let heard = subscription.sink().notify_tool_list_changed();
+                    if change.is_none() || heard.await.is_err() {
+                        return Ok(());
                     }
                 }
             }
@@ -162,18 +165,9 @@ impl ServerHandler for Server {
     }
 }
 
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
-    /// Tools came or went.
-    Tools,
-    /// Anything else.
-    Another,
-}
-
 /// Word that the tools are not what they were.
 struct Changes {
-    events: Events,
+    tools: watch::Receiver<u64>,
     closing: CancellationToken,
 }
 
@@ -185,23 +179,15 @@ impl Changes {
             place = server.inner.places.known() => place?,
             () = closing.cancelled() => return None,
         };
-        Some(Self { events: place.runtime.events(None), closing })
+        Some(Self { tools: place.runtime.tool_changes(), closing })
     }
 
-    /// Waits for the next thing that happens; `None` when the server closes.
-    async fn next(&mut self) -> Option<Change> {
-        let delivery = tokio::select! {
-            delivery = self.events.next() => delivery?,
-            () = self.closing.cancelled() => return None,
-        };
-        Some(match delivery {
-            Delivery::Event(event) => match *event.kind {
-                EventKind::ToolsChanged { .. } => Change::Tools,
-                _ => Change::Another,
-            },
-            // It may have been among those that were missed.
-            Delivery::Missed(_) => Change::Tools,
-        })
+    /// Waits until tools come or go; `None` when the server closes.
+    async fn next(&mut self) -> Option<()> {
+        tokio::select! {
+            changed = self.tools.changed() => changed.ok(),
+            () = self.closing.cancelled() => None,
+        }
     }
 }
 

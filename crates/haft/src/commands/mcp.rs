@@ -23,6 +23,7 @@ const LEFT_OUT: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
 const LEAST_TOKEN: usize = 16;
 
 pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: McpArgs) -> anyhow::Result<u8> {
+    haft_exec::share_heap();
     haft.recover(printer)?;
     choose(&mut haft.registry(), &args.tools)?;
     let (haft, args) = (Arc::new(haft), Arc::new(args));
