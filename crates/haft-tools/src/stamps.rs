@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use haft_runtime::{Context, Documents, InitContext, Scope, SessionId, ToolError};
 use haft_workspace::write::Hash;
@@ -134,12 +134,21 @@ pub(crate) struct Moved {
 #[derive(Clone)]
 pub(crate) struct Stamps {
     documents: Option<Documents>,
-    memory: Arc<Mutex<HashMap<(SessionId, PathBuf), Stamp>>>,
+}
+
+/// The stamps of programs without a store. One for all tools: what one has shown, another may change.
+static MEMORY: LazyLock<Mutex<HashMap<(SessionId, PathBuf), Stamp>>> =
+    LazyLock::new(Mutex::default);
+/// Most that are remembered there; then all are forgotten, and files are read anew.
+const REMEMBERED: usize = 10_000;
+
+fn memory() -> MutexGuard<'static, HashMap<(SessionId, PathBuf), Stamp>> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Stamps {
     pub(crate) fn open(cx: &InitContext<'_>) -> Self {
-        Self { documents: cx.documents.cloned(), memory: Arc::default() }
+        Self { documents: cx.documents.cloned() }
     }
 
     /// What the session of a call has seen of a file.
@@ -147,9 +156,8 @@ impl Stamps {
         match &self.documents {
             Some(documents) => documents.get(scope(cx), name(path)).await,
             None => {
-                let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
                 let key = (cx.session.clone(), path.to_owned());
-                Ok(memory.get(&key).cloned().unwrap_or_default())
+                Ok(memory().get(&key).cloned().unwrap_or_default())
             }
         }
     }
@@ -166,7 +174,7 @@ impl Stamps {
                     .collect())
             }
             None => {
-                let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+                let memory = memory();
                 let of_session = memory.keys().filter(|(session, _)| *session == cx.session);
                 Ok(of_session.take(FILES).map(|(_, path)| path.clone()).collect())
             }
@@ -179,10 +187,7 @@ impl Stamps {
             Some(documents) => {
                 documents.get_here(&Scope::Session(session.clone()), &name(path)).ok()
             }
-            None => {
-                let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-                memory.get(&(session.clone(), path.to_owned())).cloned()
-            }
+            None => memory().get(&(session.clone(), path.to_owned())).cloned(),
         };
         known.is_some_and(|known| {
             let mut merged = known.clone();
@@ -224,7 +229,10 @@ impl Stamps {
                 })
             }
             None => {
-                let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut memory = memory();
+                if memory.len() >= REMEMBERED {
+                    memory.clear();
+                }
                 change(memory.entry((session.clone(), path.to_owned())).or_default());
                 Ok(())
             }

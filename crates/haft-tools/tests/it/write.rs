@@ -1,9 +1,15 @@
 //! `write` through the pipeline.
 
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
-use haft_runtime::permission::{EffectKind, Reply};
-use haft_runtime::{Delivery, EventKind};
+use haft_runtime::permission::rules_file::{self, Expand};
+use haft_runtime::permission::{EffectKind, LayerKind, Policy, Reply};
+use haft_runtime::{
+    AgentId, Audience, Call, CancellationToken, Delivery, EventKind, Registry, Runtime, SessionId,
+};
+use haft_workspace::Workspace;
+use haft_workspace::journal::{self, Journal};
 use haft_workspace::text::Encoding;
 use serde_json::{Value, json};
 
@@ -171,4 +177,34 @@ async fn the_same_content_again_changes_nothing_and_listeners_hear_of_real_chang
     }
     let path = fs_err::canonicalize(world.workspace()).unwrap().join("b.txt");
     assert_eq!(noted, [json!({ "path": path, "kind": "created" })]);
+}
+
+#[tokio::test]
+async fn without_a_store_what_one_tool_has_shown_another_may_change() {
+    let dir = tempfile::tempdir().unwrap();
+    fs_err::write(dir.path().join("a.txt"), "one\n").unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(dir.path(), None).unwrap();
+    let journal = Journal::of(workspace.root(), state.path(), journal::Options::default());
+    let mut registry = Registry::new();
+    haft_tools::register(&mut registry);
+    let layer = rules_file::parse(ALLOW_ALL, LayerKind::User, "rules", &Expand::nothing()).unwrap();
+    let runtime = Runtime::builder(dir.path().to_string_lossy())
+        .registry(registry)
+        .share(Arc::new(workspace))
+        .share(Arc::new(journal))
+        .policy(Policy::new(vec![layer]))
+        .build();
+    let toolset = runtime.toolset(&Audience::of(AgentId::parse("build").unwrap())).await;
+    let session = SessionId::fresh();
+    let run = async |tool: &str, args: Value| {
+        let call = Call::new(session.clone(), tool, args);
+        toolset.execute(call, CancellationToken::new()).await.to_json()
+    };
+    assert_eq!(run("write", args("a.txt", "two\n")).await["state"], "error");
+    assert_eq!(run("read", json!({ "file_path": "a.txt" })).await["state"], "completed");
+    // The second time, all that is shown is known already.
+    assert_eq!(run("read", json!({ "file_path": "a.txt" })).await["state"], "completed");
+    assert_eq!(run("write", args("a.txt", "two\n")).await["state"], "completed");
+    assert_eq!(fs_err::read_to_string(dir.path().join("a.txt")).unwrap(), "two\n");
 }
