@@ -1,6 +1,8 @@
 //! Small JSON documents that outlive a call, such as a session's todos: typed, and changed one at a time.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,11 +15,21 @@ use crate::store::{Scope, Store, StoreError};
 #[derive(Clone)]
 pub struct Documents {
     store: Arc<dyn Store>,
+    /// What was read lately, and when.
+    recent: Arc<Mutex<Recent>>,
 }
+
+/// Documents by scope and name, and when they were so.
+type Recent = HashMap<(Scope, String), (Instant, Value)>;
+
+/// How long what was read counts as recent.
+const RECENT: Duration = Duration::from_secs(1);
+/// How many documents are remembered; then all are forgotten.
+const REMEMBERED: usize = 1_000;
 
 impl Documents {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, recent: Arc::default() }
     }
 
     /// Reads a document; the default if there is none.
@@ -33,10 +45,7 @@ impl Documents {
     }
 
     /// The same on this thread. Nobody who writes is waited for.
-    ///
-    /// # Errors
-    /// As [`Documents::get`].
-    pub fn get_here<T: DeserializeOwned + Default>(
+    fn get_here<T: DeserializeOwned + Default>(
         &self,
         scope: &Scope,
         name: &str,
@@ -46,6 +55,39 @@ impl Documents {
             value.map_or_else(|| Ok(T::default()), |value| parse(name, value))
         };
         read().map_err(|error: StoreError| ToolError::caused("the store failed", error))
+    }
+
+    /// A document as it was within the last second, or is now: for whoever does no harm by not knowing
+    /// that another process has changed it since. What this one changes is known at once.
+    ///
+    /// # Errors
+    /// As [`Documents::get`].
+    pub fn glimpse<T: DeserializeOwned + Default>(
+        &self,
+        scope: &Scope,
+        name: &str,
+    ) -> Result<T, ToolError> {
+        let failed = |error: StoreError| ToolError::caused("the store failed", error);
+        let key = (scope.clone(), name.to_owned());
+        if let Some((since, value)) = self.recent().get(&key)
+            && since.elapsed() < RECENT
+        {
+            return parse(name, value.clone()).map_err(failed);
+        }
+        let Some(value) = self.store.document(scope, name).map_err(failed)? else {
+            return Ok(T::default());
+        };
+        let mut recent = self.recent();
+        if recent.len() >= REMEMBERED {
+            recent.clear();
+        }
+        recent.insert(key, (Instant::now(), value.clone()));
+        drop(recent);
+        parse(name, value).map_err(failed)
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The names of the documents that begin with `prefix`, in alphabetical order, at most `limit`.
@@ -110,6 +152,7 @@ impl Documents {
             serde_json::to_value(&document)
                 .map_err(|error| StoreError::caused(format!("{name} cannot be stored"), error))
         });
+        self.recent().remove(&(scope.clone(), name.to_owned()));
         match (answer, stored) {
             (Some(Err(refusal)), _) => Err(refusal),
             (_, Err(error)) => Err(ToolError::caused(format!("{name} could not be stored"), error)),

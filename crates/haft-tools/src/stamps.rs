@@ -185,7 +185,7 @@ impl Stamps {
     pub(crate) fn has(&self, session: &SessionId, path: &Path, seen: Stamp) -> bool {
         let known: Option<Stamp> = match &self.documents {
             Some(documents) => {
-                documents.get_here(&Scope::Session(session.clone()), &name(path)).ok()
+                documents.glimpse(&Scope::Session(session.clone()), &name(path)).ok()
             }
             None => memory().get(&(session.clone(), path.to_owned())).cloned(),
         };

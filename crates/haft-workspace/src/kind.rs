@@ -42,7 +42,9 @@ pub enum Kind {
 ///
 /// What the system answers when the file cannot be read.
 pub fn sniff(file: &File, len: u64) -> io::Result<Kind> {
-    let mut probe = vec![0; PROBE];
+    // As much as was announced: asking for more would only say so.
+    let announced = usize::try_from(len).ok().filter(|len| (1..PROBE).contains(len));
+    let mut probe = vec![0; announced.unwrap_or(PROBE)];
     let read = read_up_to(file, &mut probe, 0)?;
     probe.truncate(read);
     if probe.is_empty() {

@@ -208,3 +208,22 @@ async fn without_a_store_what_one_tool_has_shown_another_may_change() {
     assert_eq!(run("write", args("a.txt", "two\n")).await["state"], "completed");
     assert_eq!(fs_err::read_to_string(dir.path().join("a.txt")).unwrap(), "two\n");
 }
+
+#[tokio::test]
+async fn what_is_read_again_after_a_change_and_its_undoing_may_be_overwritten() {
+    let world = World::ruled(ALLOW_ALL, Reply::Unattended).await;
+    let read = json!({ "file_path": "a.txt" });
+    world.put("a.txt", "one\n");
+    // The second time nothing has to be remembered, nor looked up in the store the third time.
+    for _ in 0..3 {
+        world.text("read", read.clone()).await;
+    }
+    let edit = json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two" });
+    world.text("edit", edit).await;
+    world.put("a.txt", "one\n");
+    let refused = world.error("write", args("a.txt", "mine"), "failed").await;
+    assert!(refused.contains("changed since"), "{refused}");
+    world.text("read", read).await;
+    world.text("write", args("a.txt", "three\n")).await;
+    assert_eq!(world.get("a.txt"), b"three\n");
+}
