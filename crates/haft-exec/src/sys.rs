@@ -254,9 +254,11 @@ pub(crate) fn forget_unchanged(range: std::ops::Range<usize>) -> io::Result<()> 
 /// Limits the heaps of all threads to one, where that can be said.
 pub(crate) fn share_heap() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it sets a number in the allocator, under the allocator's own lock. If it cannot, nothing changes.
+    // SAFETY: both set a number in the allocator, under the allocator's own lock. If it cannot, nothing changes.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+        // Small pieces that are kept apart would be put together again whenever a large one is needed.
+        libc::mallopt(libc::M_MXFAST, 0);
     }
 }
 

@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::measure::{Row, median, medians};
+use crate::measure::{Row, medians};
 use crate::memory::Peak;
 
 /// What a start may take, whatever a bare server takes.
@@ -31,16 +31,17 @@ pub(crate) fn rows() -> Vec<Row> {
     }];
     let mut client = ours();
     let mut files = files(dir.path());
-    let figure = median(1_501, 1, || client.call("read", &json!({ "file_path": files() })));
+    let figure = client.p50(|client| client.call("read", &json!({ "file_path": files() })));
     let limit = Duration::from_micros(150);
     let name = "mcp: read of a small file, against a fixed 150 µs";
     rows.push(Row { name, figure, floor: limit, bound: 1.0 });
     let mut least = Client::start(Command::new(&bare));
-    let floor = median(1_501, 1, || least.call("read", &json!({ "path": files() })));
+    let floor = least.p50(|least| least.call("read", &json!({ "path": files() })));
     let name = "mcp: the same, against a bare server";
     rows.push(Row { name, figure, floor, bound: READ });
     if let Some(mut other) = other_server(dir.path()) {
-        let floor = median(1_501, 1, || other.call("read_text_file", &json!({ "path": files() })));
+        let mut args = || json!({ "path": files() });
+        let floor = other.p50(|other| other.call("read_text_file", &args()));
         let name = "mcp: the same, against @modelcontextprotocol/server-filesystem";
         rows.push(Row { name, figure, floor, bound: 1.0 });
     }
@@ -53,7 +54,9 @@ pub(crate) fn sizes() -> Vec<Peak> {
     let mut client = Client::start(haft(dir.path()));
     let list = client.request("tools/list", &json!({}));
     let mut files = files(dir.path());
-    (0..1000).for_each(|_| client.call("read", &json!({ "file_path": files() })));
+    for _ in 0..1000 {
+        client.call("read", &json!({ "file_path": files() }));
+    }
     let mut sizes = vec![
         Peak::new(
             "mcp: the answer to tools/list",
@@ -63,7 +66,9 @@ pub(crate) fn sizes() -> Vec<Peak> {
         Peak::new("mcp: memory after 1,000 reads", client.memory(), 15_000_000),
     ];
     if let Some(mut other) = other_server(dir.path()) {
-        (0..1000).for_each(|_| other.call("read_text_file", &json!({ "path": files() })));
+        for _ in 0..1000 {
+            other.call("read_text_file", &json!({ "path": files() }));
+        }
         let name = "mcp: the same, against that of @modelcontextprotocol/server-filesystem";
         sizes.push(Peak::new(name, client.memory(), other.memory()));
     }
@@ -146,22 +151,42 @@ impl Client {
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Value {
-        self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+        self.timed(method, params).0
+    }
+
+    /// An answer, and how long it took from the last byte of the request to the last of the answer: what a
+    /// host does to write and understand them is its own.
+    fn timed(&mut self, method: &str, params: &Value) -> (Value, Duration) {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let message = format!("{message}\n");
+        let begin = Instant::now();
+        self.input.write_all(message.as_bytes()).expect("the server reads");
         loop {
             self.line.clear();
             let read = self.output.read_line(&mut self.line).expect("the server answers");
+            let taken = begin.elapsed();
             assert!(read > 0, "the server has gone away");
             let message: Value = serde_json::from_str(&self.line).expect("JSON");
             if let Some(result) = message.get("result") {
-                return result.clone();
+                return (result.clone(), taken);
             }
             assert!(message.get("error").is_none(), "{message}");
         }
     }
 
-    fn call(&mut self, tool: &str, args: &Value) {
-        let result = self.request("tools/call", &json!({ "name": tool, "arguments": args }));
+    fn call(&mut self, tool: &str, args: &Value) -> Duration {
+        let params = json!({ "name": tool, "arguments": args });
+        let (result, taken) = self.timed("tools/call", &params);
         assert!(result.get("isError").is_none_or(|it| it != true), "{result}");
+        taken
+    }
+
+    /// The median time of many calls.
+    fn p50(&mut self, mut call: impl FnMut(&mut Self) -> Duration) -> Duration {
+        // The first of them warm it up.
+        let mut taken: Vec<Duration> = (0..1_600).map(|_| call(self)).skip(100).collect();
+        taken.sort();
+        taken.get(taken.len() / 2).copied().unwrap_or_default()
     }
 
     /// What it holds in memory now, in bytes.
