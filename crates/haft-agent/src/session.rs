@@ -135,7 +135,6 @@ impl Session {
         self.heed_steering().await?;
         let worked = self.work(cancel).await;
         self.settle().await;
-        self.runtime().write_down();
         let (why, reason) = match worked? {
             End::Why(why) => (why, None),
             End::Stopped { reason } => (Why::Stopped, Some(reason)),
@@ -245,6 +244,8 @@ impl Session {
         };
         let calls = calls.into_iter().map(call).collect();
         let settled = self.agent.toolset.execute_all(calls, cancel).await;
+        // Whoever looks on hears of them before the model does.
+        self.runtime().write_down();
         let results = settled.iter().map(log::result).collect();
         self.conversation.messages.push(Message::Results { results });
         let stopped = settled.into_iter().find_map(|settled| match settled.result {
