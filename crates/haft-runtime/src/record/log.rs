@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError};
 /// Most drafts in one transaction: enough to amortise it, short enough not to delay the first.
 const BATCH: usize = 512;
 /// How long the thread leaves what nobody waits for to those who write for themselves.
-const LULL: Duration = Duration::from_millis(10);
+const LULL: Duration = Duration::from_millis(2);
 /// How many batches one waiting call writes, for itself and others, before the thread takes over.
 const TURNS: usize = 4;
 /// The number of an event that the store did not take.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -116,6 +117,18 @@ impl World {
     pub(crate) fn calls(&self, session: &str) -> Vec<Value> {
         let shown = self.haft(&["sessions", "show", session, "--json"]).run().json();
         shown["calls"].as_array().expect("calls").clone()
+    }
+
+    /// The same once so many of them have ended: what only reads is written down after it is answered.
+    pub(crate) fn ended_calls(&self, session: &str, count: usize) -> Vec<Value> {
+        let patience = Instant::now() + Duration::from_secs(20);
+        loop {
+            let calls = self.calls(session);
+            let is_ended = |call: &&Value| call["state"] == "completed" || call["state"] == "error";
+            if calls.iter().filter(is_ended).count() >= count || Instant::now() > patience {
+                return calls;
+            }
+        }
     }
 
     /// How many sessions there are.

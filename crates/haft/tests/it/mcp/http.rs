@@ -189,8 +189,8 @@ fn a_session_is_named_by_a_header() {
     let args = json!({ "file_path": "a.txt" });
     assert!(text(&served.call("read", &args, &[])).contains("one"));
     assert!(text(&served.call("read", &args, &[("haft-session", "yours")])).contains("one"));
-    assert_eq!(world.calls("mine").len(), 1);
-    assert_eq!(world.calls("yours").len(), 1);
+    assert_eq!(world.ended_calls("mine", 1).len(), 1);
+    assert_eq!(world.ended_calls("yours", 1).len(), 1);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn the_old_era_has_sessions_of_its_own() {
     let read = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let answer = served.post(&read, &headers);
     assert!(text(&answer.messages.last().unwrap()["result"]).contains("one"), "{answer:?}");
-    assert_eq!(world.calls(&session).len(), 1);
+    assert_eq!(world.ended_calls(&session, 1).len(), 1);
     assert_eq!(served.exchange("DELETE", "/mcp", "", &headers).status / 100, 2);
     assert_eq!(served.post(&read, &headers).status, 404, "it has ended");
 }
