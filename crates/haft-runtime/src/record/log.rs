@@ -228,7 +228,8 @@ impl Log {
             }
             Err(error) => {
                 tracing::warn!(%error, "events were not kept");
-                self.failing.store(true, Ordering::Relaxed);
+                let is_stores = !matches!(error, StoreError::RepeatedCall { .. });
+                self.failing.store(is_stores, Ordering::Relaxed);
                 batch.into_iter().for_each(|entry| self.refuse(entry, &error, turn));
             }
         }
