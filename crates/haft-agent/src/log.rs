@@ -114,6 +114,7 @@ pub(crate) async fn last_words(
 
 async fn find(runtime: &Runtime, session: &SessionId) -> Result<Log, ToolError> {
     let Some(store) = runtime.store().cloned() else { return Ok(Log::default()) };
+    runtime.write_down().await;
     let id = session.clone();
     blocking(move || read(&store, &id)).await
 }

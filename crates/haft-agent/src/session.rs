@@ -245,7 +245,7 @@ impl Session {
         let calls = calls.into_iter().map(call).collect();
         let settled = self.agent.toolset.execute_all(calls, cancel).await;
         // Whoever looks on hears of them before the model does.
-        self.runtime().write_down();
+        self.runtime().write_down().await;
         let results = settled.iter().map(log::result).collect();
         self.conversation.messages.push(Message::Results { results });
         let stopped = settled.into_iter().find_map(|settled| match settled.result {

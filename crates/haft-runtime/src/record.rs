@@ -95,10 +95,14 @@ impl Recorder {
         self.log.as_ref().is_some_and(|writer| writer.0.failing.load(Ordering::Relaxed))
     }
 
-    /// Writes what nobody waited for: whoever looks into the store finds all that has happened.
-    pub(crate) fn flush(&self) {
-        if let Some(Writer(log)) = self.log.as_deref() {
-            log.write_all();
+    /// Writes what nobody waited for; on another thread if it has to wait for somebody.
+    pub(crate) async fn write_down(&self) {
+        let Some(Writer(log)) = self.log.as_deref() else { return };
+        log.write_now();
+        if !log.is_written() {
+            let log = Arc::clone(log);
+            // A thread that panics has said so; there is nobody to tell but listeners.
+            drop(tokio::task::spawn_blocking(move || log.write_all()).await);
         }
     }
 

@@ -298,16 +298,15 @@ impl Runtime {
         self.inner.changes.subscribe()
     }
 
-    /// What outlives the process. All that has happened so far is in it.
+    /// What outlives the process. What only reads is in it after [`Runtime::write_down`], or a moment later.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.write_down();
         self.inner.store.as_ref()
     }
 
-    /// Writes down what nobody waits for. Listeners have been told all that has happened when this returns.
-    pub fn write_down(&self) {
-        self.inner.recorder.flush();
+    /// Sees to it that all that has happened is in the store, as far as that takes it, and told to listeners.
+    pub async fn write_down(&self) {
+        self.inner.recorder.write_down().await;
     }
 
     /// How much the model reads of one answer.

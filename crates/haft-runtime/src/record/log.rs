@@ -83,7 +83,12 @@ impl Log {
         queue.entries.drain(..count).collect()
     }
 
-    /// Writes all that is queued, once whoever writes is done.
+    /// Whether nothing is queued and nobody writes.
+    pub(super) fn is_written(&self) -> bool {
+        lock_if_free(&self.turn).is_some() && lock(&self.queue).entries.is_empty()
+    }
+
+    /// Writes all that is queued, once whoever writes is done. For a thread that may wait.
     pub(super) fn write_all(&self) {
         let mut turn = lock(&self.turn);
         while let batch = self.take()

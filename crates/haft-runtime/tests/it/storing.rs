@@ -147,7 +147,7 @@ async fn a_call_that_only_reads_is_told_to_run_while_it_runs() {
         let toolset = runtime.toolset(&audience()).await;
         let mut events = runtime.events(None);
         let cancel = CancellationToken::new();
-        let call = Call::new(SessionId::fresh(), "look", json!({}));
+        let call = Call::new(SessionId::fresh(), "look", json!({ "how": "on" }));
         let stop = cancel.clone();
         let work = tokio::spawn(async move { toolset.execute(call, stop).await });
         // It hangs until it is told to stop: that this comes is the point.
@@ -162,45 +162,39 @@ async fn a_call_that_only_reads_is_told_to_run_while_it_runs() {
     }
 }
 
-/// A tool that only looks, until it is told to stop.
+/// A tool that only looks.
 struct Look;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct NoParams {}
+struct How {
+    how: Long,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Long {
+    Once,
+    /// Until it is told to stop.
+    On,
+}
 
 impl Tool for Look {
     const ID: &'static str = "look";
     const DESCRIPTION: &'static str = "Looks.";
-    type Params = NoParams;
+    type Params = How;
 
     async fn init(_: &InitContext<'_>) -> Result<Self, InitError> {
         Ok(Self)
     }
 
-    async fn run(&self, _: NoParams, cx: &Context) -> Result<Output, ToolError> {
-        cx.cancel.cancelled().await;
-        Err(ToolError::cancelled())
-    }
-
-    fn traits(&self) -> Traits {
-        Traits::READ_ONLY
-    }
-}
-
-/// A tool that looks once.
-struct Glance;
-
-impl Tool for Glance {
-    const ID: &'static str = "glance";
-    const DESCRIPTION: &'static str = "Looks once.";
-    type Params = NoParams;
-
-    async fn init(_: &InitContext<'_>) -> Result<Self, InitError> {
-        Ok(Self)
-    }
-
-    async fn run(&self, _: NoParams, _: &Context) -> Result<Output, ToolError> {
-        Ok(Output::new("glance", "seen"))
+    async fn run(&self, params: How, cx: &Context) -> Result<Output, ToolError> {
+        match params.how {
+            Long::Once => Ok(Output::new("look", "seen")),
+            Long::On => {
+                cx.cancel.cancelled().await;
+                Err(ToolError::cancelled())
+            }
+        }
     }
 
     fn traits(&self) -> Traits {
@@ -209,14 +203,14 @@ impl Tool for Glance {
 }
 
 async fn glance(runtime: &Runtime) -> Output {
-    let call = Call::new(SessionId::fresh(), "glance", json!({}));
+    let call = Call::new(SessionId::fresh(), "look", json!({ "how": "once" }));
     let toolset = runtime.toolset(&audience()).await;
     toolset.execute(call, CancellationToken::new()).await.result.unwrap()
 }
 
 fn glancing(store: &Arc<Memory>) -> Runtime {
     let mut registry = Registry::new();
-    registry.tool::<Glance>();
+    registry.tool::<Look>();
     let store: Arc<dyn Store> = store.clone();
     let policy = rules(&[("*", "*", Action::Allow)]);
     Runtime::builder("/project").registry(registry).policy(policy).store(store).build()
@@ -230,9 +224,22 @@ async fn what_only_reads_is_answered_before_it_is_on_record_and_whoever_looks_fi
     assert_eq!(glance(&runtime).await.output, "seen");
     assert_eq!(store.all_events(), []);
     store.held.store(false, Ordering::SeqCst);
-    assert!(runtime.store().is_some());
+    runtime.write_down().await;
     let kinds: Vec<String> = store.all_events().iter().map(kind).collect();
     assert_eq!(kinds, ["call.pending", "call.running", "call.completed"]);
+}
+
+#[tokio::test]
+async fn what_is_written_down_while_the_store_waits_holds_up_nobody_else() {
+    let store = Arc::new(Memory::new());
+    let runtime = glancing(&store);
+    store.held.store(true, Ordering::SeqCst);
+    store.busy.store(u32::MAX, Ordering::SeqCst);
+    glance(&runtime).await;
+    // The only thread goes on, and so lets the store go on.
+    let others = async { store.held.store(false, Ordering::SeqCst) };
+    tokio::join!(runtime.write_down(), others);
+    assert_eq!(store.all_events().len(), 3);
 }
 
 #[tokio::test]
@@ -241,7 +248,7 @@ async fn while_nothing_can_be_kept_what_only_reads_waits_and_says_so() {
     let runtime = glancing(&store);
     store.fails.store(u32::MAX, Ordering::SeqCst);
     assert!(!glance(&runtime).await.metadata.contains_key("unrecorded"), "nobody knows yet");
-    assert!(runtime.store().is_some());
+    runtime.write_down().await;
     let output = glance(&runtime).await;
     assert_eq!(output.output, "seen");
     assert!(output.metadata["unrecorded"].as_str().unwrap().contains("is full"));

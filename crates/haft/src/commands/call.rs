@@ -87,7 +87,7 @@ async fn execute(
             Some(()) = hangup.recv() => cancel.cancel(),
         }
     };
-    runtime.write_down();
+    runtime.write_down().await;
     while let Some(delivery) = events.try_next() {
         print_event(events_to, &delivery)?;
         if !all_events {
