@@ -339,6 +339,7 @@ async fn a_hook_can_end_the_work_and_speak_to_the_user() {
     let world = world(vec![(PreToolUse, speak)]).await;
     let mut events = world.runtime.events(Some(world.session.clone()));
     world.text("read", read()).await;
+    world.runtime.write_down().await;
     let noted = std::iter::from_fn(|| events.try_next()).find_map(|delivery| match delivery {
         Delivery::Event(event) => match &*event.kind {
             EventKind::Noted { name, data, .. } if name == "hook.message" => Some(data.clone()),
