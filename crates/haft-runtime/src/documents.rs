@@ -19,8 +19,13 @@ pub struct Documents {
     recent: Arc<Mutex<Recent>>,
 }
 
-/// Documents by scope and name, and when they were so.
-type Recent = HashMap<(Scope, String), (Instant, Value)>;
+#[derive(Default)]
+struct Recent {
+    /// By scope and name, and when they were so.
+    documents: HashMap<(Scope, String), (Instant, Value)>,
+    /// How many changes this process has made: what was read before one may be old.
+    changes: u64,
+}
 
 /// How long what was read counts as recent.
 const RECENT: Duration = Duration::from_secs(1);
@@ -69,19 +74,24 @@ impl Documents {
     ) -> Result<T, ToolError> {
         let failed = |error: StoreError| ToolError::caused("the store failed", error);
         let key = (scope.clone(), name.to_owned());
-        if let Some((since, value)) = self.recent().get(&key)
+        let known = self.recent();
+        if let Some((since, value)) = known.documents.get(&key)
             && since.elapsed() < RECENT
         {
             return parse(name, value.clone()).map_err(failed);
         }
+        let changes = known.changes;
+        drop(known);
         let Some(value) = self.store.document(scope, name).map_err(failed)? else {
             return Ok(T::default());
         };
         let mut recent = self.recent();
-        if recent.len() >= REMEMBERED {
-            recent.clear();
+        if recent.documents.len() >= REMEMBERED {
+            recent.documents.clear();
         }
-        recent.insert(key, (Instant::now(), value.clone()));
+        if recent.changes == changes {
+            recent.documents.insert(key, (Instant::now(), value.clone()));
+        }
         drop(recent);
         parse(name, value).map_err(failed)
     }
@@ -152,7 +162,10 @@ impl Documents {
             serde_json::to_value(&document)
                 .map_err(|error| StoreError::caused(format!("{name} cannot be stored"), error))
         });
-        self.recent().remove(&(scope.clone(), name.to_owned()));
+        let mut recent = self.recent();
+        recent.changes += 1;
+        recent.documents.remove(&(scope.clone(), name.to_owned()));
+        drop(recent);
         match (answer, stored) {
             (Some(Err(refusal)), _) => Err(refusal),
             (_, Err(error)) => Err(ToolError::caused(format!("{name} could not be stored"), error)),
