@@ -69,8 +69,7 @@ impl Files {
         let (own, rules, given) = (Arc::clone(&work), cx.rules(), given.to_owned());
         let look = move |workspace: &Workspace| {
             let place = workspace.locate(&given).map_err(failed)?;
-            let effects = effects_of_reading(workspace, &place);
-            if effects.iter().all(|effect| rules.allow(effect)) {
+            if rules.allow_all(&effects_of_reading(workspace, &place)) {
                 own(workspace, &place).map(Visit::Done)
             } else {
                 Ok(Visit::Asks(place))

@@ -113,11 +113,8 @@ struct Look {
 impl Look {
     /// Reads it here and now, if nothing has to be asked or waited for and nothing to be remembered.
     fn at_hand(&self, workspace: &Workspace, rules: &Rules) -> Option<Output> {
-        let (place, opened) = workspace.at_hand(&self.view.params.file_path)?;
-        let effects = effects_of_reading(workspace, &place);
-        if !effects.iter().all(|effect| rules.allow(effect)) {
-            return None;
-        }
+        let is_allowed = |place: &Place| rules.allow_all(&effects_of_reading(workspace, place));
+        let (place, opened) = workspace.at_hand(&self.view.params.file_path, is_allowed)?;
         let Seen { output, stamp } =
             self.view.opened(workspace, &place, &opened, &|| false).ok()?;
         let is_known = |stamp: Stamp| self.stamps.has(&self.session, &place.path, stamp);

@@ -15,11 +15,22 @@ use crate::path::Place;
 const SMALL: usize = 32 * 1024;
 
 impl Workspace {
-    /// Opens a small text file inside the workspace, if the path leads there without any detour, and
-    /// neither the way nor the content has to be waited for. `None` says nothing about the file.
+    /// Opens a small text file inside the workspace, if the path leads there without any detour,
+    /// `may_open` says so, and neither the way nor the content has to be waited for. `None` says nothing
+    /// about the file.
     #[must_use]
-    pub fn at_hand(&self, given: &str) -> Option<(Place, Opened)> {
+    pub fn at_hand(
+        &self,
+        given: &str,
+        may_open: impl FnOnce(&Place) -> bool,
+    ) -> Option<(Place, Opened)> {
         let inside = self.plainly_inside(given)?;
+        let path = self.root().join(&inside);
+        // As long as no link is met, which is not followed.
+        let place = Place { path, inside: Some(inside.clone()), exists: true };
+        if !may_open(&place) {
+            return None;
+        }
         let resolve = ResolveFlags::BENEATH
             | ResolveFlags::NO_SYMLINKS
             | ResolveFlags::NO_MAGICLINKS
@@ -32,7 +43,6 @@ impl Workspace {
         // What is not in memory is an error here, and what has shrunk is too short.
         let read = preadv2(&file, into, 0, ReadWriteFlags::NOWAIT).ok()?;
         let is_text = read == size && memchr::memchr(0, &content).is_none();
-        let place = Place { path: self.root().join(&inside), inside: Some(inside), exists: true };
         is_text.then_some((place, Opened { file, metadata }))
     }
 
@@ -82,7 +92,7 @@ mod tests {
             ("sub//b.txt", "sub/b.txt"),
         ] {
             // A kernel that has no way to ask for what is in memory says so for every file.
-            if let Some((place, opened)) = workspace.at_hand(given) {
+            if let Some((place, opened)) = workspace.at_hand(given, |_| true) {
                 let expected = workspace.locate(given).unwrap();
                 assert_eq!((&place.path, &place.inside), (&expected.path, &expected.inside));
                 assert_eq!(place.inside.as_deref(), Some(Path::new(inside)), "{given}");
@@ -109,7 +119,7 @@ mod tests {
             "a.txt/",
             outside.to_str().unwrap(),
         ] {
-            assert!(workspace.at_hand(given).is_none(), "{given:?}");
+            assert!(workspace.at_hand(given, |_| true).is_none(), "{given:?}");
         }
     }
 }

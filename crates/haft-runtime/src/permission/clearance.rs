@@ -27,10 +27,10 @@ impl Rules {
         Self { runtime: runtime.clone(), policy: Arc::clone(policy), is_asked }
     }
 
-    /// Whether an ask for `effect` would be answered by the rules, with yes.
+    /// Whether an ask for `effects` would be answered by the rules, with yes.
     #[must_use]
-    pub fn allow(&self, effect: &Effect) -> bool {
-        !self.is_asked && self.policy.allows(effect)
+    pub fn allow_all(&self, effects: &[Effect]) -> bool {
+        !self.is_asked && effects.iter().all(|effect| self.policy.allows(effect))
     }
 
     /// As [`Context::clearance`](crate::Context::clearance), on a thread that may wait.
