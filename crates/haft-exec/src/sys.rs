@@ -1,7 +1,7 @@
 //! The calls that have no safe form: making processes, becoming another program, a few of the kernel's own.
 //!
-//! Everything here but [`wait_on`], [`share_heap`] and [`forget_unchanged`] runs in the keeper and below it, which have a single thread. All
-//! `unsafe` of the project is in this file.
+//! Everything here but [`wait_on`], [`share_heap`] and [`forget_program`] runs in the keeper and below it,
+//! which have a single thread. All `unsafe` of the project is in this file.
 #![allow(unsafe_code, reason = "a process is made by calls that have no safe form")]
 
 use std::ffi::{CStr, CString};
@@ -242,13 +242,36 @@ pub(crate) fn wait_on(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     Ok(unsafe { AsyncFd::register(file) }?)
 }
 
-/// Lets go of the pages in `range`, which is mapped from a file, unwritable, and the same as in the file.
-pub(crate) fn forget_unchanged(range: std::ops::Range<usize>) -> io::Result<()> {
-    let begin = std::ptr::without_provenance_mut(range.start);
-    // SAFETY: whoever reads there later reads the same again, from the file: nothing was changed in
-    // memory, as the caller has seen, and nothing can be. A program that runs cannot be written to.
-    let result = unsafe { libc::madvise(begin, range.len(), libc::MADV_DONTNEED) };
-    check(result.into())
+/// Lets go of the pages of the program and its libraries that nobody can write to.
+pub(crate) fn forget_program() {
+    // SAFETY: `forget` takes what it is given here: descriptions of what is loaded, and nothing of ours.
+    unsafe { libc::dl_iterate_phdr(Some(forget), std::ptr::null_mut()) };
+}
+
+/// One loaded file, while nobody loads or unloads any.
+unsafe extern "C" fn forget(loaded: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+    // SAFETY: the loader, which holds its lock meanwhile, lends both the description and its headers.
+    let (loaded, headers) = unsafe {
+        let loaded = &*loaded;
+        (loaded, std::slice::from_raw_parts(loaded.dlpi_phdr, loaded.dlpi_phnum.into()))
+    };
+    let unwritable =
+        headers.iter().filter(|it| it.p_type == libc::PT_LOAD && it.p_flags & libc::PF_W == 0);
+    for header in unwritable {
+        // Pages at the edges may be shared with what can be written to.
+        let page = rustix::param::page_size();
+        let start = (loaded.dlpi_addr + header.p_vaddr) as usize;
+        let end = (start + header.p_memsz as usize) / page * page;
+        let start = start.next_multiple_of(page);
+        // SAFETY: it stays loaded, as the loader holds its lock. What cannot be written to is as it is in
+        // the file, where whoever reads it next finds it; what is changed while loading is in segments
+        // that can be written to. If nothing is given back, nothing was changed.
+        unsafe {
+            let begin = std::ptr::with_exposed_provenance_mut(start);
+            libc::madvise(begin, end.saturating_sub(start), libc::MADV_DONTNEED);
+        }
+    }
+    0
 }
 
 /// Limits the heaps of all threads to one, where that can be said.

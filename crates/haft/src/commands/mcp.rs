@@ -124,8 +124,7 @@ async fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
 async fn slim_down(mut events: Events) {
     while let Some(delivery) = events.next().await {
         if matches!(delivery, Delivery::Event(event) if event.kind.is_terminal()) {
-            // It is only about memory; with it, all goes on as well.
-            tokio::task::spawn_blocking(haft_exec::release_program_pages).await.ok();
+            haft_exec::release_program_pages();
             return;
         }
     }
