@@ -2,8 +2,8 @@
 //! Markdown, search. It knows nothing of tools and permissions.
 //!
 //! Reading order: [`Target`] is a URL in its one form, [`Client`] makes one request to a host that is
-//! public, [`Line`] one after the other to the same server, [`Fetcher`] follows redirects and remembers pages, [`html`] makes text of them, [`search`]
-//! asks those who know the web.
+//! public, [`Line`] one after the other to the same server, [`Fetcher`] follows redirects and remembers
+//! pages, [`html`] makes text of them, [`search`] asks those who know the web.
 
 mod cache;
 mod charset;
