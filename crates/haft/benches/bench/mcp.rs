@@ -31,17 +31,20 @@ pub(crate) fn rows() -> Vec<Row> {
     }];
     let mut client = ours();
     let mut files = files(dir.path());
-    let figure = client.p50(|client| client.call("read", &json!({ "file_path": files() })));
+    let Taken { by_server: figure, in_all } =
+        client.p50(|client| client.call("read", &json!({ "file_path": files() })));
     let limit = Duration::from_micros(150);
     let name = "mcp: read of a small file, against a fixed 150 µs";
     rows.push(Row { name, figure, floor: limit, bound: 1.0 });
+    let name = "mcp: the same, with what this client does to ask and to understand";
+    rows.push(Row { name, figure: in_all, floor: limit, bound: 1.0 });
     let mut least = Client::start(Command::new(&bare));
-    let floor = least.p50(|least| least.call("read", &json!({ "path": files() })));
+    let floor = least.p50(|least| least.call("read", &json!({ "path": files() }))).by_server;
     let name = "mcp: the same, against a bare server";
     rows.push(Row { name, figure, floor, bound: READ });
     if let Some(mut other) = other_server(dir.path()) {
         let mut args = || json!({ "path": files() });
-        let floor = other.p50(|other| other.call("read_text_file", &args()));
+        let floor = other.p50(|other| other.call("read_text_file", &args())).by_server;
         let name = "mcp: the same, against @modelcontextprotocol/server-filesystem";
         rows.push(Row { name, figure, floor, bound: 1.0 });
     }
@@ -121,6 +124,19 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
+/// What a call takes.
+struct Taken {
+    /// From the last byte of the request to the last of the answer.
+    by_server: Duration,
+    /// With what the client does before and after.
+    in_all: Duration,
+}
+
+fn median(mut taken: Vec<Duration>) -> Duration {
+    taken.sort();
+    taken.get(taken.len() / 2).copied().unwrap_or_default()
+}
+
 /// A host, as far as a bench needs one.
 struct Client {
     server: Child,
@@ -181,12 +197,17 @@ impl Client {
         taken
     }
 
-    /// The median time of many calls.
-    fn p50(&mut self, mut call: impl FnMut(&mut Self) -> Duration) -> Duration {
+    /// The median times of many calls.
+    fn p50(&mut self, mut call: impl FnMut(&mut Self) -> Duration) -> Taken {
+        let mut both = || {
+            let begin = Instant::now();
+            let by_server = call(self);
+            (by_server, begin.elapsed())
+        };
         // The first of them warm it up.
-        let mut taken: Vec<Duration> = (0..1_600).map(|_| call(self)).skip(100).collect();
-        taken.sort();
-        taken.get(taken.len() / 2).copied().unwrap_or_default()
+        let taken = (0..1_600).map(|_| both()).skip(100);
+        let (by_server, in_all): (Vec<_>, Vec<_>) = taken.unzip();
+        Taken { by_server: median(by_server), in_all: median(in_all) }
     }
 
     /// What it holds in memory now, in bytes.
