@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, oneshot};
 use crate::diff::in_colour;
 use crate::environment::Environment;
 use lines::{Awaiting, Lines};
-pub(crate) use program::Program;
+pub(crate) use program::{Posed, Program};
 
 /// How many lines of what a stranger says of its tool are shown.
 const DESCRIBED: usize = 8;
@@ -131,8 +131,14 @@ impl Host for Terminal {
     fn question<'a>(&'a self, questions: &'a [Question]) -> BoxFuture<'a, Option<Vec<Answer>>> {
         let questions = questions.to_vec();
         Box::pin(async move {
-            let ask = move |tty: &mut Tty| questions.iter().map(|one| answer(tty, one)).collect();
-            let answers: Vec<Answer> = self.converse(ask).await?;
+            let answers: Vec<Answer> = match &self.program {
+                Some(program) => program.question(questions).await?,
+                None => {
+                    let ask =
+                        move |tty: &mut Tty| questions.iter().map(|one| answer(tty, one)).collect();
+                    self.converse(ask).await?
+                }
+            };
             // Enter all the way through says nothing, and is not to be taken for a choice.
             answers.iter().any(|answer| !answer.chosen.is_empty()).then_some(answers)
         })

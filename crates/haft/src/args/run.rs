@@ -14,6 +14,8 @@ lines of JSON: {\"type\":\"user\",\"text\":\"…\"} and {\"type\":\"cancel\"}. A
 {\"type\":\"input.error\",\"line\":N,\"message\":\"…\"}; what came too late to be read is `unread` in the result.
 With --asks program, every ask (the event ask.opened, with its `id`) waits for a line
 {\"type\":\"answer\",\"ask\":\"ID\",\"reply\":\"once\"}; replies are once, always and reject, the last with \"feedback\" perhaps.
+Questions of the model (a line question.opened, with its `id`) wait for {\"type\":\"choose\",\"question\":\"ID\",
+\"chosen\":[[\"label\"],…]}: what was chosen of each, or words of one's own; [] leaves them open.
 When standard input ends, nobody is there to ask.";
 
 /// `haft run …`

@@ -38,7 +38,7 @@ pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyh
     let cast = Arc::new(Cast::new(haft, &args)?);
     let _claim = Claim::on(&id, haft.environment.state_dir.as_deref())?;
     haft.recover(printer)?;
-    let terminal = steer::whom_to_ask(haft, &args)?;
+    let (terminal, questions) = steer::whom_to_ask(haft, &args)?;
     let runtime = haft.runtime(terminal.clone())?;
     // Listening before anything is said: the conversation's first words are events too.
     let events = runtime.events(None);
@@ -54,7 +54,7 @@ pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyh
     let session = Session::open(agent, id.clone()).await?.accompanied(company);
     tell(haft, printer, &session, said)?;
     let takes_stdin = args.prompt.as_deref() == Some("-");
-    let words = steer::words(haft, &terminal, &runtime, takes_stdin);
+    let words = steer::words(haft, &terminal, questions, &runtime, takes_stdin);
     match drive(haft, printer, session, prompt, events, words, terminal).await? {
         (Driven::Abandoned, _) => Ok(CANCELLED),
         (Driven::Ended(outcome), unread) => {

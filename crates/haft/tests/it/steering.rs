@@ -192,3 +192,46 @@ fn a_program_answers_what_is_asked_and_none_of_it_waits_for_one_that_has_gone() 
     let ran = world.haft(&["run", "go", "--asks", "program"]).run().coded(2);
     assert!(ran.stderr.contains("--jsonl"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_program_answers_the_models_questions_and_is_told_what_is_wrong_with_an_answer() {
+    let option = |label: &str| json!({ "label": label });
+    let question = |header: &str, multiple: bool| {
+        let options = [option("red"), option("blue")];
+        json!({ "question": "Which?", "header": header, "options": options, "multiple": multiple })
+    };
+    let both = json!({ "questions": [question("One", false), question("More", true)] });
+    let script = vec![
+        Turn::call("question", both.clone()),
+        Turn::call("question", both.clone()),
+        Turn::call("question", both),
+        Turn::say("So be it."),
+    ];
+    let model = Model::start(script).unwrap();
+    let world = world(&model);
+    let mut run = Driven::start(&world, &["--asks", "program"]);
+    let choose = |id: &Value, chosen: Value| {
+        json!({ "type": "choose", "question": id, "chosen": chosen }).to_string()
+    };
+    let first = run.hears("question.opened");
+    assert_eq!(first["questions"][1]["options"][0]["label"], "red");
+    for (id, chosen, wrong) in [
+        (json!("q9"), json!([]), "no question"),
+        (first["id"].clone(), json!([["red"]]), "2 lists"),
+        (first["id"].clone(), json!([["red", "blue"], []]), "\"One\" one answer"),
+    ] {
+        run = run.sends(&choose(&id, chosen));
+        let message = run.hears("input.error")["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(wrong), "{message}");
+    }
+    let mut run = run.sends(&choose(&first["id"], json!([["blue"], ["red", "of my own"]])));
+    let second = run.hears("question.opened");
+    assert_ne!(first["id"], second["id"]);
+    let mut run = run.sends(&choose(&second["id"], json!([])));
+    run.hears("question.opened");
+    drop(run.child.stdin.take());
+    assert_eq!(run.hears("result")["why"], "done");
+    let results = model.results();
+    assert_eq!(results[0].text, "One: blue\nMore: red, of my own");
+    assert!(results[1..].iter().all(|it| it.text.contains("gave no answer")), "{results:?}");
+}

@@ -2,7 +2,7 @@
 
 use haft_agent::message::Content;
 use haft_agent::{AgentError, Ended, Session, Steering};
-use haft_runtime::{CancellationToken, Delivery, Event, EventKind, Events, SessionId};
+use haft_runtime::{CancellationToken, Delivery, Event, EventKind, Events, Question, SessionId};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -52,7 +52,8 @@ pub(super) async fn drive(
                     screen.heard();
                 }
                 Word::Cancel => cancel.cancel(),
-                Word::Answer { .. } => {}
+                Word::Answer { .. } | Word::Choose { .. } => {}
+                Word::Ask { id, questions } => screen.ask(&id, &questions)?,
                 Word::Bad { line, message } => screen.bad(line, &message)?,
             },
             () = signals.next() => {
@@ -137,6 +138,10 @@ impl<'a> Screen<'a> {
         if let Some(show) = &mut self.show {
             show.aside("… cancelling; once more ends at once");
         }
+    }
+
+    fn ask(&self, id: &str, questions: &[Question]) -> anyhow::Result<()> {
+        self.printer.json(&json!({ "type": "question.opened", "id": id, "questions": questions }))
     }
 
     fn bad(&self, line: u64, message: &str) -> anyhow::Result<()> {

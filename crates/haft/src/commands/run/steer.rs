@@ -1,16 +1,17 @@
 //! What is said to a run while it works: lines at the terminal, or JSON lines from a program.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
 use anyhow::bail;
 use haft_runtime::permission::Reply;
-use haft_runtime::{AskId, Runtime};
+use haft_runtime::{Answer, AskId, Question, Runtime};
 use serde::Deserialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::args::{RunArgs, RunAsks};
 use crate::open::Haft;
-use crate::terminal::{Program, Terminal};
+use crate::terminal::{Posed, Program, Terminal};
 
 /// Longest line that a program may send.
 const LINE: usize = 1024 * 1024;
@@ -24,6 +25,10 @@ pub(super) enum Word {
     Cancel,
     /// Answer an ask; the line that says so.
     Answer { line: u64, ask: AskId, reply: Reply },
+    /// Questions for whoever drives the run.
+    Ask { id: String, questions: Vec<Question> },
+    /// What was chosen of each question; the line that says so.
+    Choose { line: u64, id: String, chosen: Vec<Vec<String>> },
     /// A line that means nothing: its number, from 1, and what is wrong with it.
     Bad { line: u64, message: String },
 }
@@ -38,44 +43,106 @@ enum Line {
     Cancel {},
     Answer {
         ask: String,
-        reply: Answer,
+        reply: Permission,
         #[serde(default)]
         feedback: Option<String>,
+    },
+    Choose {
+        question: String,
+        chosen: Vec<Vec<String>>,
     },
 }
 
 /// An answer to an ask.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum Permission {
     Once,
     Always,
     Reject,
 }
 
-/// Who answers the asks of this run.
-pub(super) fn whom_to_ask(haft: &Haft, args: &RunArgs) -> anyhow::Result<Terminal> {
+/// Who answers the asks of this run, and the questions that a program is to answer.
+pub(super) fn whom_to_ask(haft: &Haft, args: &RunArgs) -> anyhow::Result<(Terminal, Questions)> {
     let terminal = Terminal::find(&haft.environment);
     let is_driven = haft.common.jsonl && haft.environment.stdin_is_pipe;
     match args.asks {
-        RunAsks::Terminal => Ok(terminal),
+        RunAsks::Terminal => Ok((terminal, Questions::default())),
         RunAsks::Program if !is_driven || args.prompt.as_deref() == Some("-") => {
             bail!("--asks program needs --jsonl, and a pipe as standard input for the answers")
         }
-        RunAsks::Program => Ok(terminal.answered_by(Program::default())),
+        RunAsks::Program => {
+            let (program, posed) = Program::new();
+            let questions = Questions { posed: Some(posed), ..Questions::default() };
+            Ok((terminal.answered_by(program), questions))
+        }
+    }
+}
+
+/// What a program is asked by the model.
+#[derive(Default)]
+pub(super) struct Questions {
+    posed: Option<UnboundedReceiver<Posed>>,
+    /// Those that wait for an answer, by their ids.
+    open: HashMap<String, Posed>,
+    count: u64,
+}
+
+impl Questions {
+    /// Waits for the next ones, for ever if there are none.
+    async fn next(&mut self) -> Word {
+        let posed = match &mut self.posed {
+            Some(posed) => posed.recv().await,
+            None => None,
+        };
+        let Some(posed) = posed else { return std::future::pending().await };
+        self.open.retain(|_, posed| !posed.answers.is_closed());
+        self.count += 1;
+        let (id, questions) = (format!("q{}", self.count), posed.questions.clone());
+        self.open.insert(id.clone(), posed);
+        Word::Ask { id, questions }
+    }
+
+    /// Passes on what was chosen of each.
+    fn answer(&mut self, id: &str, chosen: &[Vec<String>]) -> Result<(), String> {
+        let is_open = |posed: &&Posed| !posed.answers.is_closed();
+        let posed =
+            self.open.get(id).filter(is_open).ok_or("no question with this id waits for it")?;
+        let count = posed.questions.len();
+        if !chosen.is_empty() && chosen.len() != count {
+            return Err(format!(
+                "it takes {count} lists in `chosen`, one for each question, or none"
+            ));
+        }
+        let too_many = |(question, chosen): (&Question, &Vec<String>)| {
+            (!question.multiple && chosen.len() > 1).then(|| question.header.clone())
+        };
+        if let Some(header) = posed.questions.iter().zip(chosen).find_map(too_many) {
+            return Err(format!("of \"{header}\" one answer can be chosen"));
+        }
+        if let Some(Posed { answers, .. }) = self.open.remove(id) {
+            let answer = |chosen: &Vec<String>| Answer { chosen: chosen.clone() };
+            // Whoever asked may be gone by now.
+            drop(answers.send(chosen.iter().map(answer).collect()));
+        }
+        Ok(())
     }
 }
 
 /// Everything that will be said, and whom answers are for.
 pub(super) struct Words {
     said: UnboundedReceiver<Word>,
+    questions: Questions,
     runtime: Runtime,
 }
 
 impl Words {
     /// Waits for the next word; `None` if there will be none.
     pub(super) async fn next(&mut self) -> Option<Word> {
-        let word = self.said.recv().await?;
+        let word = tokio::select! {
+            word = self.said.recv() => word?,
+            word = self.questions.next() => word,
+        };
         Some(self.passed_on(word))
     }
 
@@ -84,9 +151,13 @@ impl Words {
         self.said.try_recv().ok()
     }
 
-    /// An answer to an ask that does not wait for one is a line that means nothing.
-    fn passed_on(&self, word: Word) -> Word {
+    /// An answer to what does not wait for one is a line that means nothing.
+    fn passed_on(&mut self, word: Word) -> Word {
         match word {
+            Word::Choose { line, id, chosen } => match self.questions.answer(&id, &chosen) {
+                Err(message) => Word::Bad { line, message },
+                Ok(()) => Word::Choose { line, id, chosen },
+            },
             Word::Answer { line, ask, reply } if !self.runtime.reply(&ask, reply.clone()) => {
                 Word::Bad { line, message: "no ask with this id waits for it".to_owned() }
             }
@@ -99,6 +170,7 @@ impl Words {
 pub(super) fn words(
     haft: &Haft,
     terminal: &Terminal,
+    questions: Questions,
     runtime: &Runtime,
     takes_stdin: bool,
 ) -> Words {
@@ -119,7 +191,7 @@ pub(super) fn words(
             }
         });
     }
-    Words { said, runtime: runtime.clone() }
+    Words { said, questions, runtime: runtime.clone() }
 }
 
 /// Reads lines until there are no more, or nobody wants them.
@@ -152,7 +224,7 @@ fn parse(number: u64, text: &[u8]) -> Result<Option<Word>, String> {
     if text.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let form = r#"send {"type":"user","text":"…"}, {"type":"cancel"} or {"type":"answer",…}"#;
+    let form = r#"send {"type":"user","text":"…"}, {"type":"cancel"}, {"type":"answer",…} or {"type":"choose",…}"#;
     let line: Line = serde_json::from_slice(text).map_err(|error| format!("{error}; {form}"))?;
     match line {
         Line::User { text } if text.trim().is_empty() => Err("its text is empty".to_owned()),
@@ -160,12 +232,15 @@ fn parse(number: u64, text: &[u8]) -> Result<Option<Word>, String> {
         Line::Cancel {} => Ok(Some(Word::Cancel)),
         Line::Answer { ask, reply, feedback } => {
             let reply = match reply {
-                Answer::Once => Reply::Once,
-                Answer::Always => Reply::Always,
-                Answer::Reject => Reply::Reject { feedback },
+                Permission::Once => Reply::Once,
+                Permission::Always => Reply::Always,
+                Permission::Reject => Reply::Reject { feedback },
             };
             let ask = AskId::parse(&ask).map_err(|error| error.to_string())?;
             Ok(Some(Word::Answer { line: number, ask, reply }))
+        }
+        Line::Choose { question, chosen } => {
+            Ok(Some(Word::Choose { line: number, id: question, chosen }))
         }
     }
 }
