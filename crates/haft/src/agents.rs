@@ -91,7 +91,7 @@ impl Haft {
 
     /// For whom tools are chosen: the agent of this command.
     pub(crate) fn audience(&self) -> Audience {
-        self.audience_of(&self.common.agent)
+        self.audience_of(&self.agent)
     }
 
     /// For whom tools are chosen where this agent works.

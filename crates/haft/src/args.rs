@@ -36,9 +36,9 @@ pub(crate) struct Common {
     /// Session to work in [default: a new one]
     #[arg(long, global = true, value_name = "ID", value_parser = SessionId::parse)]
     pub(crate) session: Option<SessionId>,
-    /// Agent whose rules apply, from the config
-    #[arg(long, global = true, value_name = "NAME", default_value = "build", value_parser = AgentId::parse)]
-    pub(crate) agent: AgentId,
+    /// Agent whose rules apply, from the config [default: build, or that of the session that goes on]
+    #[arg(long, global = true, value_name = "NAME", value_parser = AgentId::parse)]
+    pub(crate) agent: Option<AgentId>,
     /// Model the tools are for: some are only shown to those that work better with them
     #[arg(long, global = true, value_name = "PROVIDER/MODEL", value_parser = model)]
     pub(crate) model: Option<Model>,

@@ -10,13 +10,13 @@ use haft_mcp::client::Servers;
 use haft_runtime::permission::rules_file::{self, Expand};
 use haft_runtime::permission::{Layer, LayerKind, Policy, Protected, Switch};
 use haft_runtime::{
-    AgentId, Beginning, Host, LeftOut, Limits, NewSession, Registry, Runtime, Said, SessionId,
-    Store, ToolError, Toolset,
+    AgentId, Beginning, Host, LeftOut, Limits, Model, NewSession, Registry, Runtime, Said,
+    SessionId, Store, ToolError, Toolset,
 };
 use haft_store::{LazyStore, Options};
 use haft_workspace::Workspace;
 
-use crate::agents::{self, plan_rules};
+use crate::agents::{self, BUILD, plan_rules};
 use crate::args::Common;
 use crate::config::{self, Loaded};
 use crate::custom::{self, Supplied};
@@ -44,6 +44,8 @@ pub(crate) struct Haft {
     pub(crate) supplied: Supplied,
     /// Every agent there is.
     pub(crate) agents: Vec<AgentDefinition>,
+    /// The one that works.
+    pub(crate) agent: AgentId,
     /// What the user or the project added and cannot be used, once a runtime was made.
     pub(crate) unusable: Mutex<Vec<LeftOut>>,
     /// On while only plans are made.
@@ -75,7 +77,8 @@ impl Haft {
         let (agents, broken) = agents::find(&environment, &supplied, &configs)?;
         let says = |one: &Broken| format!("{}: {}, ignored", one.path.display(), one.reason);
         warnings.extend(broken.iter().map(says));
-        known_agent(&common.agent, &agents)?;
+        let agent = common.agent.clone().map_or_else(|| AgentId::parse(BUILD), Ok)?;
+        known_agent(&agent, &agents)?;
         let unusable = Mutex::default();
         let servers = Arc::new(Servers::none());
         let mut haft = Self {
@@ -88,6 +91,7 @@ impl Haft {
             warnings,
             supplied,
             agents,
+            agent,
             unusable,
             planning: Switch::default(),
             store,
@@ -99,9 +103,20 @@ impl Haft {
         Ok(haft)
     }
 
+    /// The same for another agent and, perhaps, another model.
+    pub(crate) fn with(mut self, agent: AgentId, model: Option<Model>) -> anyhow::Result<Self> {
+        known_agent(&agent, &self.agents)?;
+        self.agent = agent;
+        self.common.model = model;
+        // What they may see of the workspace is a matter of the agent's rules. What is wrong with the
+        // others has been said.
+        self.servers = self.find_servers()?.0;
+        Ok(self)
+    }
+
     /// The rules in force for the agent of this command.
     pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
-        self.policy_with(self.agent_rules(self.common.agent.as_str()))
+        self.policy_with(self.agent_rules(self.agent.as_str()))
     }
 
     /// The rules in force, with these of an agent.
@@ -242,7 +257,7 @@ impl Haft {
         runtime: &Runtime,
         id: SessionId,
     ) -> Result<(), ToolError> {
-        let (project, agent) = (self.project.clone(), self.common.agent.clone());
+        let (project, agent) = (self.project.clone(), self.agent.clone());
         runtime.open_session(NewSession { id, project, parent: None, agent }).await?;
         Ok(())
     }

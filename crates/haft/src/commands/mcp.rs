@@ -74,7 +74,7 @@ fn token(path: &Path) -> anyhow::Result<String> {
 }
 
 fn server(haft: &Arc<Haft>, args: &Arc<McpArgs>) -> Server {
-    let mut settings = Settings::new(&haft.project, haft.common.agent.clone());
+    let mut settings = Settings::new(&haft.project, haft.agent.clone());
     settings.audience = haft.audience();
     settings.audience.client = Client::Mcp;
     settings.audience.features.extend(args.tools.iter().cloned());

@@ -2,6 +2,7 @@
 
 mod claim;
 mod drive;
+mod leader;
 mod roster;
 mod show;
 mod steer;
@@ -32,9 +33,9 @@ const FROM_HOOK: &str = "[from a hook at the beginning of this session]";
 const LOOKED_AT: usize = 200;
 
 pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
-    let haft = &Arc::new(haft);
     let prompt = args.prompt.clone().map(arguments).transpose()?;
-    let id = session_id(haft, &args)?;
+    let id = session_id(&haft, &args)?;
+    let haft = &Arc::new(leader::as_before(haft, &id)?);
     let cast = Arc::new(Cast::new(haft, &args)?);
     let _claim = Claim::on(&id, haft.environment.state_dir.as_deref())?;
     haft.recover(printer)?;
@@ -44,6 +45,7 @@ pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyh
     let events = runtime.events(None);
     haft.offer_early(&runtime).await;
     haft.open_session(&runtime, id.clone()).await?;
+    leader::remember(haft, &id).await?;
     let attendance = if terminal.is_there() { Attendance::Someone } else { Attendance::Nobody };
     let (crew, agent) = gather(haft, &runtime, cast, &id, attendance).await?;
     let said = match haft.begin(&runtime, &id).await {

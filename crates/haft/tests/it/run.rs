@@ -93,6 +93,40 @@ fn a_session_is_continued_by_another_process() {
 }
 
 #[test]
+fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
+    let turns = (0..6).map(|_| Turn::say("Yes.")).collect();
+    let model = Model::start(turns).unwrap();
+    let world = world(&model, "anthropic");
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    let careful =
+        "[agent.careful]\nprompt = \"Be careful.\"\n[agent.careful.permission]\nedit = \"deny\"\n";
+    let other = "[provider.test.models.other]\ncontext = 100000\n";
+    world.user_config(&format!("{config}{other}{careful}"));
+    let run = |args: &[&str]| world.haft(&[&["run"], args].concat()).env("TEST_KEY", "k").run();
+    let last = || {
+        let body = model.requests().pop().unwrap().body;
+        let is_careful = body["system"].to_string().contains("Be careful.");
+        let edits = body["tools"].to_string().contains("\"edit\"");
+        (body["model"].as_str().unwrap().to_owned(), is_careful, edits)
+    };
+    run(&["hi", "--agent", "careful", "--model", "test/other"]).done();
+    let careful = ("other".to_owned(), true, false);
+    assert_eq!(last(), careful);
+    run(&["still?", "-c"]).done();
+    assert_eq!(last(), careful);
+    // Who says otherwise is heeded, now and from then on.
+    run(&["now you", "-c", "--agent", "build", "--model", "test/scripted"]).done();
+    run(&["still?", "-c"]).done();
+    assert_eq!(last(), ("scripted".to_owned(), false, true));
+    run(&["back", "-c", "--agent", "careful"]).done();
+    world.user_config(&config);
+    let gone = run(&["still?", "-c"]).coded(2);
+    assert!(gone.stderr.contains("careful") && gone.stderr.contains("--agent"), "{}", gone.stderr);
+    run(&["a new one"]).done();
+    assert_eq!(last(), ("scripted".to_owned(), false, true));
+}
+
+#[test]
 fn a_recorded_session_is_replayed_without_a_model() {
     let model = Model::start(script()).unwrap();
     let world = world(&model, "openai-chat");

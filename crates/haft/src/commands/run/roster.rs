@@ -55,7 +55,7 @@ enum Source {
 impl Cast {
     /// The agents of this command.
     pub(super) fn new(haft: &Arc<Haft>, args: &RunArgs) -> anyhow::Result<Self> {
-        let name = &haft.common.agent;
+        let name = &haft.agent;
         let definition = haft.definition(name.as_str());
         if definition.is_some_and(|agent| agent.mode == AgentMode::Subagent) {
             bail!(
@@ -72,7 +72,7 @@ impl Cast {
 
     /// The mode that the command asks for; none if it is the session's own.
     pub(super) fn wanted(&self) -> Option<Mode> {
-        (self.haft.common.agent == self.planner).then_some(Mode::Plan)
+        (self.haft.agent == self.planner).then_some(Mode::Plan)
     }
 
     async fn leader(&self, runtime: &Runtime, mode: Mode) -> anyhow::Result<Agent> {
@@ -185,7 +185,7 @@ fn chosen(haft: &Haft, args: &RunArgs) -> anyhow::Result<(Chosen, Source)> {
         let settings = ModelSettings { id: model.id.clone(), context, max_tokens, price: None };
         return Ok((Chosen { provider: Arc::new(replay), model, settings }, Source::Recording));
     }
-    let own = haft.definition(haft.common.agent.as_str()).and_then(|agent| agent.model.clone());
+    let own = haft.definition(haft.agent.as_str()).and_then(|agent| agent.model.clone());
     let model = match (&haft.common.model, own) {
         (None, Some(model)) => model,
         _ => haft.model()?,

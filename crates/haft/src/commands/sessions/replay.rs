@@ -158,7 +158,7 @@ impl Place {
         let store = LazyStore::new(self.state(), Options::default());
         let (project, agent) = match source {
             Source::Store => (&recorded.session.project, &recorded.session.agent),
-            Source::File => (&haft.project, &haft.common.agent),
+            Source::File => (&haft.project, &haft.agent),
         };
         take_documents(haft.store.as_ref(), project, &store, &copy)?;
         if source == Source::Store {
@@ -176,7 +176,7 @@ impl Place {
         let common = Common {
             dir: Some(self.workspace.clone()),
             session: Some(recorded.session.id.clone()),
-            agent: agent.clone(),
+            agent: Some(agent.clone()),
             policy: policy.map(|path| haft.environment.current_dir.join(path)),
             ..haft.common.clone()
         };
