@@ -16,6 +16,10 @@ use super::error::WriteError;
 /// Far longer than any write takes, short enough that a model's call still gets its answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How many times as long is waited where one writer follows the other: nobody keeps a lock for himself
+/// then, and the turn comes.
+const PROGRESS: u32 = 6;
+
 /// A write that is not synced is done within this time.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 
@@ -43,10 +47,15 @@ pub(super) fn acquire(
     name: &OsStr,
     patience: Duration,
 ) -> Result<Option<Held>, WriteError> {
-    let since = Instant::now();
+    let begin = Instant::now();
+    let (mut since, mut last) = (begin, None);
     let mut pause = FIRST_PAUSE;
     loop {
         let Some((file, stat)) = open_regular(dir, name)? else { return Ok(None) };
+        let version = (stat.st_ino, stat.st_mtime, stat.st_mtime_nsec);
+        if last.replace(version) != Some(version) {
+            since = Instant::now();
+        }
         if try_lock(&file).map_err(|error| WriteError::system(name, "lock the file", error))? {
             let mut held = Held { file, stat };
             if let Some(stat) = held.look(dir, name)? {
@@ -55,8 +64,8 @@ pub(super) fn acquire(
                 return Ok(Some(held));
             }
         }
-        let waited = since.elapsed();
-        if waited >= patience {
+        let waited = begin.elapsed();
+        if since.elapsed() >= patience || waited >= patience * PROGRESS {
             return Err(WriteError::Busy { name: name.into(), waited });
         }
         wait(pause);
@@ -255,6 +264,32 @@ mod tests {
         drop(held);
         assert!(acquire(dir.as_fd(), name, patience).unwrap().is_some());
         assert!(acquire(dir.as_fd(), OsStr::new("b"), patience).unwrap().is_none());
+    }
+
+    #[test]
+    fn writers_that_follow_each_other_are_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, next) = (folder.path().join("a"), folder.path().join("next"));
+        let patience = Duration::from_millis(500);
+        let locked = || {
+            let file = fs_err::File::create(&next).unwrap();
+            assert!(try_lock(file.file()).unwrap());
+            fs_err::rename(&next, &name).unwrap();
+            file
+        };
+        let mut held = locked();
+        std::thread::scope(|threads| {
+            let dir = fs_err::File::open(folder.path()).unwrap();
+            let other =
+                threads.spawn(move || acquire(dir.as_fd(), OsStr::new("a"), patience).is_ok());
+            let begin = Instant::now();
+            // The name is never free, and never with the same writer for long.
+            while begin.elapsed() < patience * 2 {
+                held = locked();
+            }
+            drop(held);
+            assert!(other.join().unwrap());
+        });
     }
 
     #[test]
