@@ -33,7 +33,7 @@ pub(crate) struct ApplyPatch {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The patch, from `*** Begin Patch` to `*** End Patch`.
+    /// The patch, all of it.
     #[schemars(length(max = 8388608), extend("x-aliases" = ["input", "patch_text", "diff", "content", "text"]))]
     patch: String,
 }

@@ -70,7 +70,7 @@ pub(crate) struct Params {
     /// At the timeout, goes on as a job if it still prints.
     #[schemars(extend("x-aliases" = ["background_on_timeout", "continue_in_background"]))]
     keep_running: Option<bool>,
-    /// Whether it has a terminal.
+    /// Give it a terminal.
     #[schemars(extend("x-aliases" = ["tty"]))]
     pty: Option<bool>,
     /// What it reads.

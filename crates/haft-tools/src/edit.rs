@@ -32,21 +32,21 @@ pub(crate) struct Params {
     /// The file, absolute or relative to the root.
     #[schemars(length(max = 4096), extend("x-aliases" = ["path", "filename", "file", "absolute_path", "target_file", "uri"]))]
     file_path: String,
-    /// The text to replace, as it stands in the file.
+    /// The text to replace.
     #[schemars(length(max = 1048576), extend("x-aliases" = ["old_text", "old_str", "old", "search", "find", "oldString", "oldText"]))]
     old_string: Option<String>,
     /// What takes its place.
     #[schemars(length(max = 1048576), extend("x-aliases" = ["new_text", "new_str", "new", "replace", "replacement", "newString", "newText"]))]
     new_string: Option<String>,
-    /// Whether to replace every place (no).
+    /// Replace every place (no).
     #[schemars(extend("x-aliases" = ["all", "allow_multiple", "replaceAll"]))]
     replace_all: Option<bool>,
-    /// Several replacements, instead of the three above.
+    /// Several at once, instead of the three above.
     #[schemars(length(max = 200), extend("x-aliases" = ["changes", "replacements", "operations"]))]
     edits: Option<Vec<One>>,
 }
 
-/// One replacement.
+/// One of them.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct One {
@@ -56,7 +56,7 @@ struct One {
     /// What takes its place.
     #[schemars(length(max = 1048576), extend("x-aliases" = ["new_text", "new_str", "new", "replace", "replacement"]))]
     new_string: String,
-    /// Whether to replace every place (no).
+    /// Replace every place (no).
     #[schemars(extend("x-aliases" = ["all", "allow_multiple"]))]
     replace_all: Option<bool>,
 }

@@ -32,10 +32,10 @@ pub(crate) struct Glob {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The pattern: `*`, `?`, `**`, `[…]`, `{a,b}`. Without `/` it matches names at any depth.
+    /// With `*`, `?`, `**`, `[…]`, `{a,b}`; without `/`, for names at any depth.
     #[schemars(length(min = 1, max = 4096), extend("x-aliases" = ["glob", "glob_pattern", "query", "file_pattern"]))]
     pattern: String,
-    /// The folder to look in (the root).
+    /// The folder (the root).
     #[schemars(length(max = 4096), extend("x-aliases" = ["dir_path", "directory", "dir", "folder", "cwd"]))]
     path: Option<String>,
     /// How many to show (100).

@@ -40,13 +40,13 @@ pub(crate) struct Params {
     /// Matching lines (the default), files, or matches per file.
     #[schemars(extend("x-aliases" = ["mode", "output"], "x-value-aliases" = {"files_with_matches": "files", "files_only": "files", "names": "files", "lines": "content", "matches": "content", "counts": "count"}))]
     output_mode: Option<OutputMode>,
-    /// Whether case does not matter.
+    /// Case does not matter.
     #[schemars(extend("x-aliases" = ["-i", "case_insensitive", "insensitive"]))]
     ignore_case: Option<bool>,
-    /// Whether the pattern is plain text.
+    /// The pattern is plain text.
     #[schemars(extend("x-aliases" = ["-F", "fixed_strings", "fixed", "plain"]))]
     literal: Option<bool>,
-    /// Whether a match may cross lines; `.` matches line ends then.
+    /// A match may cross lines; `.` matches line ends then.
     #[schemars(extend("x-aliases" = ["-U", "multi_line"]))]
     multiline: Option<bool>,
     /// Lines before each match.
@@ -58,7 +58,7 @@ pub(crate) struct Params {
     /// Lines on both sides.
     #[schemars(range(max = 100), extend("x-aliases" = ["-C", "context_lines"]))]
     context: Option<usize>,
-    /// Only files of this type: rust, py, js, ….
+    /// Only files of this type: rust, py, js.
     #[schemars(length(max = 100), extend("x-aliases" = ["file_type", "language"]))]
     r#type: Option<String>,
     /// How many to show (100).
@@ -67,7 +67,7 @@ pub(crate) struct Params {
     /// How many to pass over.
     #[schemars(extend("x-aliases" = ["skip"]))]
     offset: Option<usize>,
-    /// Whether to search ignored files too.
+    /// Search ignored files too.
     #[schemars(extend("x-aliases" = ["no_ignore", "-u"]))]
     include_ignored: Option<bool>,
 }

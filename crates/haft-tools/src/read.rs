@@ -40,7 +40,7 @@ pub(crate) struct Params {
     /// How many lines (2000).
     #[schemars(range(min = 1, max = 1000000), extend("x-aliases" = ["max_lines", "num_lines", "lines"]))]
     limit: Option<usize>,
-    /// Lines by number (`slice`), or the block around anchor_line.
+    /// Lines by number (the default), or a block.
     mode: Option<Mode>,
     /// The line whose block is wanted.
     #[schemars(range(min = 1))]
@@ -48,9 +48,9 @@ pub(crate) struct Params {
     /// How many enclosing levels (all).
     #[schemars(range(max = 1000))]
     max_levels: Option<usize>,
-    /// Whether to show the blocks beside it (no).
+    /// Show the blocks beside it (no).
     include_siblings: Option<bool>,
-    /// Whether comments above a block belong to it (yes).
+    /// Comments above a block belong to it (yes).
     include_header: Option<bool>,
 }
 

@@ -26,10 +26,10 @@ pub(crate) struct Undo {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The id of the call (the last that changed something).
+    /// The id of the call (the last).
     #[schemars(length(max = 100), extend("x-aliases" = ["call_id", "id"]))]
     call: Option<String>,
-    /// Whether to do again what was undone (no).
+    /// Do again what was undone (no).
     redo: Option<bool>,
 }
 

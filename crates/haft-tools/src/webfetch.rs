@@ -31,7 +31,7 @@ pub(crate) struct Params {
     /// What HTML becomes (markdown).
     #[schemars(extend("x-aliases" = ["output_format", "as"]))]
     format: Option<Format>,
-    /// Without menus, footers and side bars (no).
+    /// Without menus and the like (no).
     #[schemars(extend("x-aliases" = ["main_content", "only_main_content", "readability"]))]
     main_only: Option<bool>,
     /// Characters to pass over.

@@ -181,7 +181,7 @@ async fn definitions_change_only_on_purpose() {
     let own = ["todowrite", "todoread", "question", "batch", "websearch", "codesearch"];
     let offered: Vec<&Value> =
         all.iter().filter(|tool| !own.contains(&tool["name"].as_str().unwrap())).collect();
-    for (set, most) in [(offered, 12 * 1024), (all.iter().collect(), 18 * 1024)] {
+    for (set, most) in [(offered, 12_000), (all.iter().collect(), 18 * 1024)] {
         let size = serde_json::to_string(&set).unwrap().len();
         assert!(size <= most, "{size} bytes are too many to send with every request");
     }

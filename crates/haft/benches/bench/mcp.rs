@@ -64,7 +64,7 @@ pub(crate) fn sizes() -> Vec<Peak> {
         Peak::new(
             "mcp: the answer to tools/list",
             list.get("tools").map(Value::to_string).unwrap_or_default().len() as u64,
-            12 << 10,
+            12_000,
         ),
         Peak::new("mcp: memory after 1,000 reads", client.memory(), 15_000_000),
     ];
