@@ -117,7 +117,12 @@ pub(crate) fn load(
     path: &Path,
     home: Option<&Path>,
 ) -> anyhow::Result<Option<Loaded>> {
-    let Some(text) = small_file::read(path)? else { return Ok(None) };
+    let text = match small_file::read(path) {
+        // While a confined command runs, an empty folder stands for a file that is missing.
+        Err(_) if is_empty_folder(path) => None,
+        text => text?,
+    };
+    let Some(text) = text else { return Ok(None) };
     let name = path.display().to_string();
     let home = home.map(|home| home.to_string_lossy().into_owned());
     let resolve = |prefix: &str| {
@@ -130,6 +135,10 @@ pub(crate) fn load(
     let (file, unknown_keys) = deserialize(&text, &name)?;
     let hash = content(&text, &file, path.parent().unwrap_or(path));
     Ok(Some(Loaded { kind, path: path.to_owned(), file, rules, agents, unknown_keys, hash }))
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    fs_err::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The hash of a config file, and of the files below `root` that its hooks run.

@@ -85,7 +85,8 @@ impl Haft {
         settings.protected = vec![
             Protected::folder(".git/hooks"),
             Protected::file(".git/config"),
-            Protected::file("haft.toml"),
+            // Where it is missing, a folder stands for it: git passes over empty ones.
+            Protected::folder("haft.toml"),
             Protected::folder(".haft"),
         ];
         settings.scratch = state_dir.as_ref().map(|dir| dir.join("scratch"));

@@ -35,6 +35,8 @@ pub enum Refused {
 
 const READ_ONLY: &str = "Read-only file system";
 const NO_RIGHT: &str = "Permission denied";
+/// Said of the empty folder that stands for a protected file.
+const IS_FOLDER: &str = "Is a directory";
 const NO_NETWORK: [&str; 7] = [
     "Network is unreachable",
     "Could not resolve host",
@@ -64,12 +66,11 @@ pub fn find(said: &str, confinement: &Confinement) -> Vec<Denial> {
 }
 
 fn file(line: &str, confinement: &Confinement) -> Option<Denial> {
-    let is_read_only = line.contains(READ_ONLY);
-    if !is_read_only && !line.contains(NO_RIGHT) {
-        return None;
-    }
     let path = path_in(line)?;
-    if confinement.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+    let is_protected = || confinement.protected.iter().any(|one| one.path == path);
+    let is_folder = line.contains(IS_FOLDER);
+    let is_read_only = line.contains(READ_ONLY) || (is_folder && is_protected());
+    if !is_folder && confinement.hidden.iter().any(|hidden| path.starts_with(hidden)) {
         let hint = format!("allow reading {}", path.display());
         return Some(Denial { what: Refused::Read(path), hint });
     }
@@ -100,7 +101,8 @@ fn network(line: &str, confinement: &Confinement) -> Option<Denial> {
 
 /// The absolute path that a line names before it says what is wrong with it, with or without quotes.
 fn path_in(line: &str) -> Option<PathBuf> {
-    let before = [READ_ONLY, NO_RIGHT].iter().find_map(|words| line.split_once(words))?.0;
+    let before =
+        [READ_ONLY, NO_RIGHT, IS_FOLDER].iter().find_map(|words| line.split_once(words))?.0;
     let mut quoted = before.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
     let bare = || {
         let words = before.split([' ', '(', ')', ',', ';']);

@@ -2,43 +2,42 @@
 //!
 //! A mount needs something to lie on. So an empty file or folder is made before the command starts and
 //! taken away after it. Removing it would also remove the mounts that other commands have on it, so
-//! everyone who needs it holds a shared lock, and only who can have it alone takes it away.
+//! everyone who needs it holds a shared lock, and only who can have it alone takes it away. Its mode
+//! tells it from what somebody else has made, and whoever is last takes it away, whoever made it.
 
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, statat, unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, mkdirat, openat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 
 use super::{Confinement, Kind};
 use crate::warden::{Doing, Failure};
 
+/// The mode of a folder that stands for something: the sticky bit means nothing on it.
+const FOLDER: u32 = 0o1755;
+/// The mode of such a file.
+const FILE: u32 = 0o1644;
+
+/// How often one is looked for while others take it away.
+const TRIES: usize = 100;
+
 /// Something empty that a running command relies on.
 pub(crate) struct Placeholder {
     parent: OwnedFd,
-    name: std::ffi::OsString,
+    name: OsString,
     lock: OwnedFd,
     kind: Kind,
-    origin: Origin,
+    /// Made for this command: it needs no mark, which not every file system can hold.
+    fresh: bool,
 }
-
-/// Who made it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// This keeper did, for this command or one before it.
-    Ours,
-    /// It was there.
-    Found,
-}
-
-/// What this keeper has made and not yet taken away: device and inode.
-#[derive(Default)]
-pub(crate) struct Made(std::collections::HashSet<(u64, u64)>);
 
 /// Puts one where something protected is missing, and holds those that are already there.
-pub(crate) fn put(confinement: &Confinement, made: &mut Made) -> Result<Vec<Placeholder>, Failure> {
+pub(crate) fn put(confinement: &Confinement) -> Result<Vec<Placeholder>, Failure> {
     let mut all = Vec::new();
     for protected in &confinement.protected {
         let path = &protected.path;
@@ -46,7 +45,7 @@ pub(crate) fn put(confinement: &Confinement, made: &mut Made) -> Result<Vec<Plac
         if let Some(root) = root
             && let Ok(rest) = path.strip_prefix(root)
         {
-            all.extend(put_one(root, rest, protected.kind, made)?);
+            all.extend(put_one(root, rest, protected.kind)?);
         }
     }
     Ok(all)
@@ -54,19 +53,13 @@ pub(crate) fn put(confinement: &Confinement, made: &mut Made) -> Result<Vec<Plac
 
 impl Placeholder {
     /// Takes it away if nobody else needs it, and if it is still the empty thing that was made.
-    pub(crate) fn take_away(self, made: &mut Made) {
-        if self.origin == Origin::Found
-            || flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err()
-        {
+    pub(crate) fn take_away(self) {
+        if flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
-        let (Ok(held), Ok(there)) =
-            (fstat(&self.lock), statat(&self.parent, &*self.name, AtFlags::SYMLINK_NOFOLLOW))
-        else {
-            return;
-        };
-        made.0.remove(&(held.st_dev, held.st_ino));
-        if (held.st_dev, held.st_ino) != (there.st_dev, there.st_ino) {
+        let Ok(held) = fstat(&self.lock) else { return };
+        let is_ours = self.fresh || is_placeholder(&held, self.kind);
+        if !is_ours || !is_at(&held, &self.parent, &self.name) {
             return;
         }
         // A folder that is not empty refuses by itself.
@@ -79,13 +72,22 @@ impl Placeholder {
     }
 }
 
-/// Follows `rest` below `root` without links, to the first part that is missing or empty.
-fn put_one(
-    root: &Path,
-    rest: &Path,
-    kind: Kind,
-    made: &mut Made,
-) -> Result<Option<Placeholder>, Failure> {
+/// Whether it was made here, or by somebody like us, and is as it was made; as far as that can be seen.
+fn is_placeholder(stat: &Stat, kind: Kind) -> bool {
+    let mode = stat.st_mode & 0o7777;
+    match kind {
+        Kind::Folder => mode == FOLDER,
+        Kind::File => mode == FILE && stat.st_size == 0,
+    }
+}
+
+fn is_at(held: &Stat, parent: &OwnedFd, name: &OsStr) -> bool {
+    statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|there| (held.st_dev, held.st_ino) == (there.st_dev, there.st_ino))
+}
+
+/// Follows `rest` below `root` without links, to the first part that is missing or stands for one.
+fn put_one(root: &Path, rest: &Path, kind: Kind) -> Result<Option<Placeholder>, Failure> {
     let doing = || format!("protect {}", root.join(rest).display());
     let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut parent = rustix::fs::open(root, folder, Mode::empty()).doing(doing)?;
@@ -96,53 +98,73 @@ fn put_one(
     for (index, name) in names.iter().enumerate() {
         let last = index + 1 == names.len();
         let kind = if last { kind } else { Kind::Folder };
-        let mut fresh = false;
-        let there = match openat(
-            &parent,
-            *name,
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
-            Mode::empty(),
-        ) {
-            Err(Errno::NOENT) => {
-                fresh = true;
-                make(&parent, name, kind).doing(doing)?
+        match find(&parent, name, kind).doing(doing)? {
+            Found::Placeholder { lock, fresh } => {
+                let name = (*name).to_owned();
+                return Ok(Some(Placeholder { parent, name, lock, kind, fresh }));
             }
-            // A link, or something that cannot be read: whoever mounts over it decides.
-            Err(_) => return Ok(None),
-            Ok(there) => there,
-        };
-        let stat = fstat(&there).doing(doing)?;
-        let id = (stat.st_dev, stat.st_ino);
-        if fresh {
-            made.0.insert(id);
+            Found::Folder(there) => parent = there,
+            Found::Other => return Ok(None),
         }
-        if fresh || made.0.contains(&id) || last {
-            // Without a lock another command could take it away; without support for locks none does.
-            let _unsupported = flock(&there, FlockOperation::NonBlockingLockShared);
-            let origin = if made.0.contains(&id) { Origin::Ours } else { Origin::Found };
-            return Ok(Some(Placeholder {
-                parent,
-                name: (*name).to_owned(),
-                lock: there,
-                kind,
-                origin,
-            }));
-        }
-        parent = there;
     }
     Ok(None)
 }
 
-fn make(parent: &OwnedFd, name: &std::ffi::OsStr, kind: Kind) -> rustix::io::Result<OwnedFd> {
+/// What has a name.
+enum Found {
+    /// What stands for something that is missing, with a lock on it.
+    Placeholder { lock: OwnedFd, fresh: bool },
+    /// Somebody's own folder.
+    Folder(OwnedFd),
+    /// Whoever mounts over it decides.
+    Other,
+}
+
+/// Looks at what is there, and makes a placeholder of `kind` where nothing is.
+fn find(parent: &OwnedFd, name: &OsStr, kind: Kind) -> rustix::io::Result<Found> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    for _ in 0..TRIES {
+        let (there, fresh) = match openat(parent, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => match make(parent, name, kind) {
+                // Somebody was quicker, with making it or with taking it away.
+                Err(Errno::EXIST | Errno::NOENT) => continue,
+                made => (made?, true),
+            },
+            // A link, or something that cannot be read.
+            Err(_) => return Ok(Found::Other),
+            Ok(there) => (there, false),
+        };
+        let stat = fstat(&there)?;
+        if !fresh && !is_placeholder(&stat, kind) {
+            return Ok(if stat.st_mode & libc::S_IFMT == libc::S_IFDIR {
+                Found::Folder(there)
+            } else {
+                Found::Other
+            });
+        }
+        // Without a lock another command could take it away; without support for locks none does.
+        let is_busy =
+            flock(&there, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK);
+        if !is_busy && is_at(&fstat(&there)?, parent, name) {
+            return Ok(Found::Placeholder { lock: there, fresh });
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+fn make(parent: &OwnedFd, name: &OsStr, kind: Kind) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match kind {
+    let (made, mode) = match kind {
         Kind::Folder => {
             mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
-            openat(parent, name, flags | OFlags::DIRECTORY, Mode::empty())
+            (openat(parent, name, flags | OFlags::DIRECTORY, Mode::empty())?, FOLDER)
         }
         Kind::File => {
             let create = flags | OFlags::CREATE | OFlags::EXCL;
-            openat(parent, name, create, Mode::from_raw_mode(0o644))
+            (openat(parent, name, create, Mode::from_raw_mode(0o644))?, FILE)
         }
-    }
+    };
+    // Not when it is made: the user's mask would take its part. Without it, only we know that it is ours.
+    let _unmarked = fchmod(&made, Mode::from_raw_mode(mode));
+    Ok(made)
 }

@@ -13,7 +13,7 @@ use super::spare::Spare;
 use super::watch::{self, Files};
 use super::{Doing, Failure, MESSAGE, hand, receive, tell, tree};
 use crate::sandbox::enter::{Entry, Whose};
-use crate::sandbox::placeholder::{self, Made, Placeholder};
+use crate::sandbox::placeholder::{self, Placeholder};
 use crate::sandbox::{Confinement, Demand, Network, Sandbox, enter, seccomp};
 use crate::sys;
 use crate::wire::Request;
@@ -40,7 +40,6 @@ struct Keeper {
     signals: OwnedFd,
     /// Every warden that lives, with what is to be done when it is gone.
     wardens: HashMap<i32, Afterwards>,
-    made: Made,
     filters: seccomp::Filters,
     /// Whether namespaces can be furnished, once that has been tried.
     encloses: Option<bool>,
@@ -57,6 +56,12 @@ struct Afterwards {
     _control: Option<OwnedFd>,
     /// The network it was in, if that was one that commands share.
     network: Option<String>,
+}
+
+impl Afterwards {
+    fn clean_up(self) {
+        self.placeholders.into_iter().for_each(Placeholder::take_away);
+    }
 }
 
 impl Keeper {
@@ -78,7 +83,6 @@ impl Keeper {
             spare: Spare::new(plain)?,
             signals,
             wardens: HashMap::new(),
-            made: Made::default(),
             filters: seccomp::Filters::default(),
             encloses: None,
             networks: Networks::default(),
@@ -152,7 +156,7 @@ impl Keeper {
                 wanted.extend(enter::namespaces(confinement));
                 afterwards.network = self.shared_network(confinement);
             }
-            afterwards.placeholders = placeholder::put(confinement, &mut self.made)?;
+            afterwards.placeholders = placeholder::put(confinement)?;
         }
         if !afterwards.placeholders.is_empty() {
             afterwards._control = files.control.try_clone().ok();
@@ -167,7 +171,7 @@ impl Keeper {
                 Ok(())
             }
             Err(failure) => {
-                self.clean_up(afterwards);
+                afterwards.clean_up();
                 Err(failure)
             }
         }
@@ -246,16 +250,10 @@ impl Keeper {
             };
             orphans |= reaped.status != 0;
             self.spare.ended(reaped.pid);
-            self.clean_up(afterwards);
+            afterwards.clean_up();
         }
         if orphans {
             self.end_orphans();
-        }
-    }
-
-    fn clean_up(&mut self, afterwards: Afterwards) {
-        for placeholder in afterwards.placeholders {
-            placeholder.take_away(&mut self.made);
         }
     }
 

@@ -99,6 +99,38 @@ async fn what_stood_for_a_missing_file_is_gone_afterwards() {
 }
 
 #[tokio::test]
+async fn whoever_is_last_takes_away_what_another_has_made() {
+    let Some(_) = full("whoever_is_last_takes_away").await else { return };
+    let (_guard, work) = folder();
+    fs_err::create_dir(work.join("own")).unwrap();
+    let protect = |confinement: &mut Confinement| {
+        let names = ["haft.toml", ".haft", "own"];
+        confinement.protected =
+            names.map(|name| Protected::folder(work.join(name))).into_iter().collect();
+    };
+    let wait = |name: &str| format!("until [ -e {name} ]; do sleep 0.01; done");
+    let first = command(&format!("touch one; {}", wait("two")), &work, protect);
+    let second = command(&format!("touch two; {}", wait("three")), &work, protect);
+    // As two programs would have them.
+    let (maker, finder) = (keeper(), keeper());
+    let made = async {
+        assert_eq!(run(&maker, &first).await.exit(), Exit::Code(0));
+        fs_err::write(work.join("three"), "").unwrap();
+    };
+    let found = async {
+        while !work.join("one").exists() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(run(&finder, &second).await.exit(), Exit::Code(0));
+    };
+    tokio::join!(made, found);
+    let entries = fs_err::read_dir(&work).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["one", "own", "three", "two"]);
+}
+
+#[tokio::test]
 async fn git_works_but_its_config_stays() {
     let Some(_) = full("git_works_but_its_config_stays").await else { return };
     if std::process::Command::new("git").arg("--version").output().is_err() {

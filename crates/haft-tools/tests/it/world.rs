@@ -138,7 +138,7 @@ impl World {
         settings.scratch = Some(fs_err::canonicalize(&state).unwrap().join("scratch"));
         settings.protected = vec![
             haft_exec::sandbox::Protected::folder(".git/hooks"),
-            haft_exec::sandbox::Protected::file("haft.toml"),
+            haft_exec::sandbox::Protected::folder("haft.toml"),
         ];
         change(&mut settings);
         let keeper = Keeper::new(env!("CARGO_BIN_EXE_haft-tools-keeper"));

@@ -26,6 +26,10 @@ fn the_least_that_would_help_is_told() {
             "allow editing /w/.git/config, which is protected",
         ),
         (
+            "/bin/bash: line 1: /w/.git/config: Is a directory",
+            "allow editing /w/.git/config, which is protected",
+        ),
+        (
             "cat: /home/u/.ssh/id_ed25519: Permission denied",
             "allow reading /home/u/.ssh/id_ed25519",
         ),
@@ -46,6 +50,8 @@ fn what_is_not_the_sandboxs_doing_is_left_out() {
         "cat: /root/x: Permission denied",
         "touch: cannot touch '/w/x': Read-only file system",
         "all is well in /etc",
+        "cat: /w/src: Is a directory",
+        "cat: /home/u/.ssh: Is a directory",
         "Permission denied",
     ] {
         assert_eq!(hint(line), None, "{line}");
