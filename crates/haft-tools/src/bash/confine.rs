@@ -60,13 +60,20 @@ pub(crate) async fn sandbox(
     if settings.sandbox == SandboxMode::Off {
         return Ok(Sandbox::Off);
     }
-    let own = settings.clone();
+    let (root, effects) = (grounds.workspace.root(), grounds.effects);
+    let allowed = |kind: fn(EffectKind) -> bool| {
+        effects.iter().filter(move |effect| kind(effect.kind)).filter_map(Effect::path)
+    };
+    let read: Vec<PathBuf> = allowed(|kind| kind == EffectKind::Read).collect();
+    let (own, named) = (settings.clone(), read.clone());
     let session = grounds.session.to_string();
     let workspace = Arc::clone(grounds.workspace);
     let look = move || {
         let mut hidden = own.hidden.clone();
         hidden
             .retain(|path| path.symlink_metadata().is_ok() && !workspace.root().starts_with(path));
+        let hidden: Vec<PathBuf> =
+            hidden.into_iter().flat_map(|path| all_but(path, &named)).collect();
         let scratch = own.scratch.as_deref().and_then(|all| scratch(all, &session));
         let repository = repository::elsewhere(workspace.root());
         (hidden, scratch, perhaps_secret(workspace.root()), repository)
@@ -74,16 +81,11 @@ pub(crate) async fn sandbox(
     let looked = tokio::task::spawn_blocking(look).await;
     let (mut hidden, scratch, candidates, repository) =
         looked.map_err(|error| ToolError::caused("the disk did not answer", error))?;
-    let (root, effects) = (grounds.workspace.root(), grounds.effects);
     let not_for_all = |path: &&PathBuf| {
         (grounds.ruled)(&Effect::on_path(EffectKind::Read, path, root)) != Action::Allow
     };
-    hidden.extend(candidates.iter().filter(not_for_all).take(HIDDEN).cloned());
-    let allowed = |kind: fn(EffectKind) -> bool| {
-        effects.iter().filter(move |effect| kind(effect.kind)).filter_map(Effect::path)
-    };
-    let read: Vec<PathBuf> = allowed(|kind| kind == EffectKind::Read).collect();
-    hidden.retain(|path| !read.contains(path));
+    let candidates = candidates.iter().filter(|path| !read.contains(path));
+    hidden.extend(candidates.filter(not_for_all).take(HIDDEN).cloned());
     // An agent that only looks has commands that only look, whatever they were thought to do.
     let may_write = (grounds.ruled)(&Effect::using("sandbox", "write")) != Action::Deny;
     let mut confinement = match settings.sandbox {
@@ -115,6 +117,24 @@ pub(crate) async fn sandbox(
     confinement.peers = Some(grounds.session.to_string());
     confinement.demand = settings.demand;
     Ok(Sandbox::Confined(confinement))
+}
+
+/// What is hidden, but for what of it was allowed by name: then all beside that.
+fn all_but(hidden: PathBuf, read: &[PathBuf]) -> Vec<PathBuf> {
+    if read.contains(&hidden) {
+        return Vec::new();
+    }
+    if !read.iter().any(|path| path.starts_with(&hidden)) {
+        return vec![hidden];
+    }
+    let entries = fs_err::read_dir(&hidden).map(|all| all.take(HIDDEN + 1).flatten().collect());
+    match entries {
+        Ok(entries) if Vec::len(&entries) <= HIDDEN => {
+            entries.into_iter().flat_map(|entry| all_but(entry.path(), read)).collect()
+        }
+        // Each is a mount: too many of them are no way.
+        _ => vec![hidden],
+    }
 }
 
 /// What stays as it is, but for what this call was allowed to change by name.

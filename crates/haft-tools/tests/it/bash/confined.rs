@@ -30,6 +30,29 @@ async fn a_confined_command_changes_the_workspace_and_its_own_tmp_only() {
 }
 
 #[tokio::test]
+async fn what_stands_for_a_missing_file_is_nothing_to_git() {
+    if !confines("what_stands_for_a_missing_file_is_nothing_to_git").await {
+        return;
+    }
+    let world = World::running(ALLOW, |settings| settings.demand = Demand::Everything).await;
+    let git = |args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(world.workspace()).args(args).output().unwrap().stdout
+    };
+    git(&["init", "-q"]);
+    world.put("sneak.sh", "echo > haft.toml\n");
+    let script = "sh sneak.sh; git status --short && git add -A && \
+                  git -c user.name=a -c user.email=a@example.org commit -qm all && git ls-files";
+    let answer = run(&world, script).await;
+    let lines: Vec<_> = said(&answer).lines().collect();
+    let refused = lines.iter().filter(|line| line.contains("haft.toml")).count();
+    assert!(refused == 1 && said(&answer).contains("Is a directory"), "{answer}");
+    assert!(lines.contains(&"?? sneak.sh") && lines.contains(&"sneak.sh"), "{answer}");
+    assert!(!world.workspace().join("haft.toml").exists(), "{answer}");
+    assert_eq!(git(&["status", "--short"]), b"");
+}
+
+#[tokio::test]
 async fn a_worktree_commits_to_its_repository_and_leaves_its_hooks_alone() {
     let test = "a_worktree_commits_to_its_repository_and_leaves_its_hooks_alone";
     if !confines(test).await {
@@ -85,6 +108,27 @@ async fn secrets_in_the_workspace_are_hidden_unless_the_call_may_read_them() {
     let answer = world.call("bash", json!({ "command": "cat sub/.env" })).await;
     assert!(said(&answer).starts_with("SECRET=1"), "{answer}");
     assert!(world.asked_effects().iter().any(|effect| effect.value == "sub/.env"));
+}
+
+#[tokio::test]
+async fn of_a_hidden_folder_a_call_sees_what_it_may_read_by_name() {
+    if !confines("of_a_hidden_folder_a_call_sees_what_it_may_read_by_name").await {
+        return;
+    }
+    let hide = |settings: &mut haft_tools::CommandSettings| {
+        let state = settings.hidden[0].clone();
+        settings.hidden.push(state.with_file_name("workspace").join("keys"));
+    };
+    let world = World::running(ALLOW, hide).await;
+    world.put("keys/deep/a", "alpha\n");
+    for name in ["keys/deep/b", "keys/c"] {
+        world.put(name, "beta\n");
+    }
+    let peek = "python3 -c 'import glob; [print(open(p).read()) for p in glob.glob(\"keys/**/?\", recursive=True)]'";
+    let answer = run(&world, peek).await;
+    assert!(!said(&answer).contains("alpha") && !said(&answer).contains("beta"), "{answer}");
+    let answer = run(&world, &format!("cat keys/deep/a; {peek}")).await;
+    assert!(said(&answer).starts_with("alpha") && !said(&answer).contains("beta"), "{answer}");
 }
 
 #[tokio::test]
