@@ -21,6 +21,7 @@ fn an_agent_that_plans_is_not_offered_what_changes_files_and_is_told_why() {
             let why = all.iter().find(|it| it["id"] == tool).unwrap()["reason"].as_str().unwrap();
             assert!(why.contains("edit * = deny"), "{why}");
         }
+        assert!(!names.contains(&"undo".to_owned()), "{agent}: {names:?}");
         assert!(names.contains(&"read".to_owned()) && names.contains(&"bash".to_owned()));
     }
     for agent in ["build", "general"] {
