@@ -13,6 +13,7 @@ pub(crate) enum Act {
     Flag,
     Value,
     Attached,
+    Mode,
     Pair,
     Read,
     Below,
@@ -42,6 +43,8 @@ pub(crate) enum Act {
     Unset,
     Split,
     Replace,
+    Replaced,
+    Joined,
     Pairs,
     Archive,
     Revisions,
@@ -61,6 +64,7 @@ const ACTS: &[(&str, Act)] = &[
     ("flag", Act::Flag),
     ("value", Act::Value),
     ("attached", Act::Attached),
+    ("mode", Act::Mode),
     ("pair", Act::Pair),
     ("read", Act::Read),
     ("linked", Act::Read),
@@ -91,6 +95,8 @@ const ACTS: &[(&str, Act)] = &[
     ("unset", Act::Unset),
     ("split", Act::Split),
     ("replace", Act::Replace),
+    ("replaced", Act::Replaced),
+    ("joined", Act::Joined),
     ("pairs", Act::Pairs),
     ("archive", Act::Archive),
     ("revisions", Act::Revisions),
@@ -130,6 +136,7 @@ pub(crate) struct Marks {
     pub(crate) wordy: bool,
     pub(crate) told: bool,
     pub(crate) lists: bool,
+    pub(crate) prompts: bool,
 }
 
 const TEXT: &str = include_str!("programs.txt");
@@ -138,10 +145,17 @@ const TEXT: &str = include_str!("programs.txt");
 pub(crate) fn find(name: &str) -> Option<&'static Program> {
     static TABLE: OnceLock<HashMap<&'static str, Program>> = OnceLock::new();
     let table = TABLE.get_or_init(|| read_table(TEXT).0);
-    table.get(name).or_else(|| {
-        let plain =
-            name.trim_end_matches(|end: char| end.is_ascii_digit() || matches!(end, '.' | '-'));
-        table.get(plain).filter(|_| !plain.is_empty())
+    let found = |name: &str| table.get(name).filter(|_| !name.is_empty());
+    let is_version = |end: char| end.is_ascii_digit() || matches!(end, '.' | '-');
+    found(name).or_else(|| found(name.trim_end_matches(is_version))).or_else(|| {
+        // `x86_64-linux-gnu-gcc`, `perl5.36-x86_64-linux-gnu`, `vim.basic`
+        let last =
+            name.rsplit_once("-linux-gnu-").map(|(_, last)| last.trim_end_matches(is_version));
+        let first = name.strip_suffix("-linux-gnu").and_then(|name| name.split('-').next());
+        let first = first.map(|first| first.trim_end_matches(is_version));
+        let stem = name.split_once('.').map(|(stem, _)| stem.trim_end_matches(is_version));
+        let is_harmful = |it: &&Program| it.is_doubtful() || it.is_risky();
+        [last, first, stem].into_iter().flatten().find_map(found).filter(is_harmful)
     })
 }
 
@@ -227,6 +241,7 @@ fn read_program(
             "wordy" => program.marks.wordy = true,
             "told" => program.marks.told = true,
             "lists" => program.marks.lists = true,
+            "prompts" => program.marks.prompts = true,
             _ => match mark.strip_prefix("words=").and_then(|count| count.parse().ok()) {
                 Some(count) => program.words = count,
                 None => strange.push(mark),

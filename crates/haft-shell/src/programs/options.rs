@@ -1,7 +1,7 @@
 //! Options and operands: which word of a command line is what.
 
 use super::{Act, Program};
-use crate::walk::value::Field;
+use crate::walk::value::{Atom, Field};
 
 /// A command line, taken apart.
 #[derive(Debug, Default)]
@@ -16,6 +16,10 @@ pub(crate) struct Line {
     pub(crate) before_dashes: usize,
     /// Options that are not known, or words that may be one.
     pub(crate) doubts: Vec<String>,
+    /// Whether what looks like an option is read as one, even behind one that takes a value.
+    dashes_are_options: bool,
+    /// Whether what looks like an option was read as a value.
+    took_dashes: bool,
 }
 
 impl Line {
@@ -35,6 +39,8 @@ fn takes_value(act: Act) -> bool {
         act,
         Act::Flag
             | Act::Attached
+            | Act::Mode
+            | Act::Replaced
             | Act::InPlace
             | Act::Here
             | Act::Doubt
@@ -63,9 +69,22 @@ pub(crate) fn dashed(program: &Program, fields: &[Field]) -> Vec<Field> {
     dashed
 }
 
-/// Takes the words after a program's name apart.
-pub(crate) fn read(program: &Program, fields: &[Field]) -> Line {
-    let mut line = Line { raw: fields.to_vec(), ..Line::default() };
+/// Takes the words after a program's name apart, in every way that they may be meant.
+///
+/// Names that share a line of the table, and versions of one program, do not agree on which of their options
+/// take a value. So a value that looks like an option is read as one too, for what that would do.
+pub(crate) fn readings(program: &Program, fields: &[Field]) -> Vec<Line> {
+    let line = read(program, fields, false);
+    if !line.took_dashes {
+        return vec![line];
+    }
+    let mut other = read(program, fields, true);
+    other.doubts.clear();
+    vec![line, other]
+}
+
+fn read(program: &Program, fields: &[Field], dashes_are_options: bool) -> Line {
+    let mut line = Line { raw: fields.to_vec(), dashes_are_options, ..Line::default() };
     let mut rest = fields.iter();
     let mut dashes = false;
     while let Some(field) = rest.next() {
@@ -80,7 +99,7 @@ pub(crate) fn read(program: &Program, fields: &[Field]) -> Line {
                 .starts_with('+')
                 .then(|| program.option(prefix).or_else(|| program.option("+")));
             if let Some(act) = plus.flatten() {
-                push(act, None, &mut rest, &mut line);
+                push(program, act, None, &mut rest, &mut line);
                 continue;
             }
             line.operands.push(field.clone());
@@ -106,10 +125,10 @@ pub(crate) fn read(program: &Program, fields: &[Field]) -> Line {
     line
 }
 
-fn read_option<'f>(
+fn read_option(
     program: &Program,
     field: &Field,
-    rest: &mut impl Iterator<Item = &'f Field>,
+    rest: &mut std::slice::Iter<'_, Field>,
     line: &mut Line,
 ) {
     let prefix = field.prefix();
@@ -120,25 +139,34 @@ fn read_option<'f>(
     let whole = attached.is_some() || field.literal().is_some();
     let exact = if whole { program.option(name) } else { None };
     if let Some(act) = exact.filter(|_| name.len() > 2 || attached.is_none()) {
-        push(act, attached, rest, line);
+        push(program, act, attached, rest, line);
     } else if program.marks.wordy && prefix.starts_with("--") && prefix.len() > 2 {
         // Whoever takes long options after one dash takes them after two as well.
-        read_option(program, &field.without_prefix(1), rest, line);
+        let single = field.without_prefix(1);
+        match attached {
+            Some(value) if program.option(name.get(1..).unwrap_or_default()).is_none() => {
+                passed_over(program, name, Some(value), line);
+            }
+            _ => read_option(program, &single, rest, line),
+        }
     } else if prefix.starts_with("--") {
         if !whole {
             line.doubts.push(format!("the option `{}` is not known", field.shown()));
             return;
         }
         match abbreviated(program, name) {
-            Some(act) => push(act, attached, rest, line),
-            None if program.marks.strict => unknown(name, line),
-            None => {}
+            Some(act) => push(program, act, attached, rest, line),
+            None => passed_over(program, name, attached, line),
         }
     } else if program.marks.wordy {
-        match longest(program, prefix) {
-            Some((name, act)) => push(act, Some(field.without_prefix(name.len())), rest, line),
-            None if program.marks.strict => unknown(prefix, line),
-            None => {}
+        if let Some((name, act)) = longest(program, prefix) {
+            push(program, act, Some(field.without_prefix(name.len())), rest, line);
+            // The name of another option may begin like that of this one.
+            if let Some(value) = attached {
+                line.options.push((Act::Perhaps, Some(value)));
+            }
+        } else {
+            passed_over(program, prefix, attached, line);
         }
     } else {
         read_cluster(program, field, rest, line);
@@ -146,10 +174,10 @@ fn read_option<'f>(
 }
 
 /// Options of one letter, joined: `-xzf`.
-fn read_cluster<'f>(
+fn read_cluster(
     program: &Program,
     field: &Field,
-    rest: &mut impl Iterator<Item = &'f Field>,
+    rest: &mut std::slice::Iter<'_, Field>,
     line: &mut Line,
 ) {
     let prefix = field.prefix();
@@ -159,14 +187,19 @@ fn read_cluster<'f>(
         let attached = field.without_prefix(end);
         let has_more = end < prefix.len() || field.literal().is_none();
         match program.option(&name) {
-            Some(act @ (Act::Flag | Act::ShellWords | Act::Here)) => line.options.push((act, None)),
+            Some(act @ (Act::Flag | Act::Mode | Act::ShellWords | Act::Here)) => {
+                line.options.push((act, None));
+            }
             Some(act) => {
-                push(act, has_more.then_some(attached), rest, line);
+                push(program, act, has_more.then_some(attached), rest, line);
+                return;
+            }
+            None if letter == '=' => {
+                passed_over(program, prefix, Some(attached), line);
                 return;
             }
             None if letter.is_ascii_digit() => {}
-            None if program.marks.strict => unknown(&name, line),
-            None => {}
+            None => passed_over(program, &name, None, line),
         }
     }
     if field.literal().is_none() && program.is_risky() {
@@ -174,10 +207,11 @@ fn read_cluster<'f>(
     }
 }
 
-fn push<'f>(
+fn push(
+    program: &Program,
     act: Act,
     attached: Option<Field>,
-    rest: &mut impl Iterator<Item = &'f Field>,
+    rest: &mut std::slice::Iter<'_, Field>,
     line: &mut Line,
 ) {
     match act {
@@ -192,10 +226,40 @@ fn push<'f>(
             line.options.push((act, value));
         }
         _ if attached.is_none() && takes_value(act) => {
-            let value = rest.next().cloned();
-            line.options.push((act, value));
+            let next = rest.as_slice().first();
+            let is_dashed = |next: &&Field| {
+                next.prefix().starts_with('-') && !matches!(next.literal(), Some("-" | "--"))
+            };
+            if act == Act::Value && next.is_some_and(|next| is_dashed(&next)) {
+                line.took_dashes = true;
+                if line.dashes_are_options {
+                    line.options.push((Act::Flag, None));
+                    return;
+                }
+            }
+            let is_several = |next: &Field| {
+                let wild = next.atoms.iter().any(|atom| matches!(atom, Atom::Wild(_)));
+                next.may_be_option() && (next.many || wild)
+            };
+            if program.is_risky() && next.is_some_and(is_several) {
+                line.doubts.push("a value may be several words, and options among them".to_owned());
+            }
+            line.options.push((act, rest.next().cloned()));
         }
         _ => line.options.push((act, attached)),
+    }
+}
+
+/// An option that the table does not have. What is joined to it may be a place.
+fn passed_over(program: &Program, name: &str, value: Option<Field>, line: &mut Line) {
+    if program.marks.strict {
+        return unknown(name, line);
+    }
+    if let Some(value) = value {
+        if value.literal().is_none() && program.is_risky() {
+            unknown(name, line);
+        }
+        line.options.push((Act::Perhaps, Some(value)));
     }
 }
 

@@ -145,8 +145,7 @@ impl Walk<'_> {
                     rest = after.get(2..).unwrap_or_default();
                 }
                 Some(name @ ("-exec" | "-execdir" | "-ok" | "-okdir")) => {
-                    let is_end = |word: &Field| matches!(word.literal(), Some(";" | "+"));
-                    let end = after.iter().position(is_end).unwrap_or(after.len());
+                    let end = end_of_command(after);
                     let command: Vec<Field> = after.iter().take(end).map(with_names).collect();
                     let elsewhere = name.ends_with("dir");
                     self.apart(|walk| {
@@ -164,4 +163,17 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Where a command in `find`'s expression ends: at `;`, or at a `+` right behind `{}`.
+fn end_of_command(words: &[Field]) -> usize {
+    let is_end = |at: usize, word: &Field| match word.literal() {
+        Some(";") => true,
+        Some("+") => {
+            at.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|it| it.may_be("{}"))
+        }
+        _ => false,
+    };
+    let end = words.iter().enumerate().position(|(at, word)| is_end(at, word));
+    end.unwrap_or(words.len())
 }

@@ -12,7 +12,7 @@ use crate::programs::{Act, Program};
 use crate::syntax::Span;
 
 /// Modules of Python that do what their name says, and no more than `python` was allowed for.
-const MODULES: [&str; 22] = [
+const MODULES: [&str; 21] = [
     "pytest",
     "unittest",
     "json.tool",
@@ -29,7 +29,6 @@ const MODULES: [&str; 22] = [
     "tox",
     "nox",
     "pylint",
-    "doctest",
     "pyflakes",
     "tabnanny",
     "sphinx",
@@ -71,7 +70,8 @@ impl Walk<'_> {
             self.found.changes = Changes::Open;
         }
         let doubtful = matches!(program.operands.first(), Some((Act::Doubt, _)));
-        if doubtful && line.options.is_empty() && line.operands.is_empty() {
+        let is_told = line.options.iter().any(|(act, _)| *act != Act::Perhaps);
+        if doubtful && !is_told && line.operands.is_empty() {
             self.act(name, Act::Doubt, &Field::default(), span);
         }
         let folders = self.state.cwd.clone();
@@ -112,8 +112,14 @@ impl Walk<'_> {
                 span,
             ),
             Act::Patterns => self.read(value, span),
-            Act::Pair | Act::Pattern | Act::Attached | Act::InPlace | Act::Unset | Act::Replace => {
-            }
+            Act::Pair
+            | Act::Pattern
+            | Act::Attached
+            | Act::InPlace
+            | Act::Unset
+            | Act::Replace
+            | Act::Replaced
+            | Act::Mode => {}
             Act::Cwd | Act::Repository | Act::CommandList | Act::Split => {}
             _ => self.act(name, act, value, span),
         }
@@ -191,7 +197,8 @@ impl Walk<'_> {
 
     fn operands(&mut self, name: &str, program: &Program, line: &Line, span: Span) {
         let mut operands = line.operands.as_slice();
-        let mut pattern_given = line.has(Act::Pattern) || line.has(Act::Patterns);
+        let given = [Act::Pattern, Act::Patterns, Act::Mode];
+        let mut pattern_given = given.iter().any(|act| line.has(*act));
         let targeted = line.has(Act::Target);
         if line.has(Act::Module) {
             for operand in operands {
@@ -230,6 +237,7 @@ impl Walk<'_> {
                 // Behind a text that is split they are not the first words.
                 Act::Assignments if line.has(Act::Split) => {}
                 Act::Assignments => operands = self.assignments(name, operands, span),
+                Act::Joined => return self.joined(operands, span),
                 Act::Xargs => return self.xargs(line, span),
                 Act::Find => return self.find(operands, line, span),
                 Act::Sed => return self.sed(line, span),
@@ -258,10 +266,23 @@ impl Walk<'_> {
         }
     }
 
+    /// Words that are put together to a script for the shell.
+    fn joined(&mut self, words: &[Field], span: Span) {
+        let words: Option<Vec<&str>> = words.iter().map(Field::literal).collect();
+        match words {
+            Some(words) => self.shell("sh", &Field::text(&words.join(" ")), span),
+            None => self.doubt("what the shell is told to run is not known", span),
+        }
+    }
+
     /// What may be the name of a file or an address. A single character is a separator.
     fn perhaps(&mut self, value: &Field, span: Span) {
         if let Some(text) = value.literal().filter(|text| text.chars().nth(1).is_some()) {
             let text = text.to_owned();
+            // `cfg=/a/file`
+            if let Some((_, place)) = text.rsplit_once('=') {
+                self.perhaps_touched(place, span);
+            }
             self.perhaps_touched(&text, span);
         }
     }
@@ -303,7 +324,10 @@ impl Walk<'_> {
     fn module(&mut self, module: &Field, span: Span) {
         match module.literal() {
             Some(name) if MODULES.contains(&name) => {}
-            Some(name) => self.note_run(&[Field::text(name)], Standing::Asked, span),
+            Some(name) => {
+                self.note_run(&[Field::text(name)], Standing::Asked, span);
+                self.doubt(format!("what the module `{name}` runs is not worked out"), span);
+            }
             None => self.doubt("which module is run is not known", span),
         }
     }

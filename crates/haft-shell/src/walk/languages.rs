@@ -78,7 +78,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn xargs(&mut self, line: &Line, span: Span) {
-        let mark = line.options.iter().find(|(act, _)| *act == Act::Replace);
+        let mark = line.options.iter().find(|(act, _)| matches!(act, Act::Replace | Act::Replaced));
         let mut command = line.operands.clone();
         let input = "what it reads";
         match mark {

@@ -50,8 +50,7 @@ impl Walk<'_> {
         span: Span,
     ) {
         let arguments = fields.get(1..).unwrap_or_default();
-        let only_asks = matches!(arguments, [only] if matches!(only.literal(), Some("--version" | "--help" | "-V" | "-version")));
-        if program.marks.doubt && !only_asks {
+        if program.marks.doubt && !only_asks(arguments) {
             self.doubt(
                 format!("`{name}` can run commands, and what it is told to do is not worked out"),
                 span,
@@ -62,14 +61,32 @@ impl Walk<'_> {
         } else {
             arguments.to_vec()
         };
-        let line = options::read(program, &arguments);
+        for line in options::readings(program, &arguments) {
+            self.told(name, program, fields, &line, span);
+        }
+    }
+
+    /// A command line of a known program, in one way to read it.
+    fn told(
+        &mut self,
+        name: &str,
+        program: &'static Program,
+        fields: &[Field],
+        line: &options::Line,
+        span: Span,
+    ) {
+        let arguments = line.raw.as_slice();
+        let only_asks = only_asks(arguments);
         if program.marks.sub {
-            self.doubts(&line, name, span);
+            self.doubts(line, name, span);
             let folders = self.state.cwd.clone();
-            self.options(name, program, &line, span);
-            self.subcommand(name, program, &line, fields, span);
+            self.options(name, program, line, span);
+            self.subcommand(name, program, line, fields, span);
             self.state.cwd = folders;
             return;
+        }
+        if program.marks.prompts && !only_asks && !line.is_told() {
+            self.doubt(format!("`{name}` runs what it reads from its input"), span);
         }
         if program.marks.input && line.operands.is_empty() && !only_asks && !line.is_told() {
             let asked =
@@ -84,7 +101,7 @@ impl Walk<'_> {
                 self.doubt(format!("`{name}` runs what it reads from its input"), span);
             }
         }
-        self.invoked(name, program, &line, span);
+        self.invoked(name, program, line, span);
     }
 
     fn subcommand(
@@ -107,8 +124,9 @@ impl Walk<'_> {
         }
         match programs::find(&key) {
             Some(program) => {
-                let line = options::read(program, rest);
-                self.invoked(&key, program, &line, span);
+                for line in options::readings(program, rest) {
+                    self.invoked(&key, program, &line, span);
+                }
             }
             // What these do not know as a command of their own is a script of the project.
             None if matches!(name, "npm" | "pnpm" | "yarn") => self.project_script(first, span),
@@ -184,4 +202,11 @@ impl Walk<'_> {
             self.note(Action::Connect(host.to_owned()), Certainty::Certain, span);
         }
     }
+}
+
+/// Whether a program is only asked what it is.
+fn only_asks(arguments: &[Field]) -> bool {
+    let is_asking =
+        |only: &Field| matches!(only.literal(), Some("--version" | "--help" | "-V" | "-version"));
+    matches!(arguments, [only] if is_asking(only))
 }

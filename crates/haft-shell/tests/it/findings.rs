@@ -1,5 +1,6 @@
 //! Ways around a gate that are known from other tools, each with a test of its own.
 
+mod options;
 mod through_programs;
 
 use haft_runtime::permission::Action;
