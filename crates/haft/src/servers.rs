@@ -26,8 +26,8 @@ const TIMEOUT: u64 = 60;
 /// How long a server may take to start, unless the config says otherwise.
 const START_TIMEOUT: u64 = 15;
 
-/// How long those who wait for all servers wait for the slowest.
-const EARLY: Duration = Duration::from_secs(5);
+/// How long a start waits for the servers that have not answered.
+const EARLY: Duration = Duration::from_secs(2);
 
 /// Most secrets of the workspace that are hidden one by one.
 const HIDDEN: usize = 200;
@@ -149,13 +149,8 @@ impl Haft {
 
     /// Gives the runtime the tools of all servers; those that take long come later.
     pub(crate) async fn offer_early(&self, runtime: &Runtime) {
-        if self.servers.is_empty() {
-            return;
-        }
-        let (servers, runtime) = (Arc::clone(&self.servers), runtime.clone());
-        let offer = tokio::spawn(async move { servers.offer(&runtime, |_| true).await });
-        // What is not there by then goes on by itself.
-        drop(tokio::time::timeout(EARLY, offer).await);
+        // What has not answered by then comes later, by itself.
+        drop(tokio::time::timeout(EARLY, self.servers.offer(runtime, |_| true)).await);
     }
 }
 

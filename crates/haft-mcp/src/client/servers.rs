@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use haft_exec::Keeper;
 use haft_runtime::{DynTool, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::server::{Report, Server, State, Tools};
@@ -55,38 +55,33 @@ impl Servers {
 
     /// Gives the runtime the tools of those servers whose names are wanted, and keeps them current.
     ///
-    /// All are asked at once, each no longer than its own patience. One that fails is reported.
+    /// All are asked at once, each no longer than its own patience, and the tools of each are there as
+    /// soon as it has answered. One that fails is reported. Whoever stops waiting stops none of them.
     pub async fn offer(&self, runtime: &Runtime, wanted: impl Fn(&str) -> bool) {
-        let wanted: Vec<_> = self.all.iter().filter(|it| wanted(it.server.name())).collect();
-        // Whoever has the receiver has not been offered yet.
-        let fresh = wanted.into_iter().filter_map(|it| {
+        let wanted = self.all.iter().filter(|it| wanted(it.server.name()));
+        let answers = wanted.filter_map(|it| {
+            // Whoever has the receiver has not been offered yet.
             let changes = it.changes.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-            Some((Arc::clone(&it.server), changes))
-        });
-        let asked = fresh.map(|(server, changes)| async move {
-            let tools = server.tools().await;
-            (server, changes, tools)
-        });
-        for (server, changes, tools) in join_all(asked).await {
-            let mut offered = Offered { server, runtime: runtime.clone(), ids: BTreeMap::new() };
-            if let Ok((tools, left_out)) = tools {
-                offered.replace(tools, left_out);
-            }
+            let (server, runtime) = (Arc::clone(&it.server), runtime.clone());
+            let mut offered = Offered { server, runtime, ids: BTreeMap::new() };
+            let (asking, answered) = oneshot::channel::<()>();
+            let keep_current = async move {
+                // Why it failed is in its report.
+                drop(offered.ask().await);
+                drop(asking);
+                offered.follow(changes).await;
+            };
             let stop = self.stop.clone();
-            tokio::spawn(async move { stop.run_until_cancelled(offered.follow(changes)).await });
-        }
+            tokio::spawn(async move { stop.run_until_cancelled(keep_current).await });
+            Some(answered)
+        });
+        join_all(answers).await;
     }
 
     /// What there is to know of each.
     #[must_use]
     pub fn reports(&self) -> Vec<Report> {
         self.all.iter().map(|it| it.server.report()).collect()
-    }
-
-    /// Whether there are any.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
     }
 }
 
@@ -99,6 +94,13 @@ struct Offered {
 }
 
 impl Offered {
+    /// Asks the server for its tools, and gives them to the runtime.
+    async fn ask(&mut self) -> Result<(), String> {
+        let (tools, left_out) = self.server.tools().await?;
+        self.replace(tools, left_out);
+        Ok(())
+    }
+
     /// Waits for changes and follows them; a server that never worked is tried again and again.
     async fn follow(mut self, mut changes: mpsc::UnboundedReceiver<()>) {
         let mut wait = FIRST_WAIT;
@@ -116,8 +118,7 @@ impl Offered {
                     wait = (wait * 2).min(LONGEST_WAIT);
                 }
             }
-            if let Ok((tools, left_out)) = self.server.tools().await {
-                self.replace(tools, left_out);
+            if self.ask().await.is_ok() {
                 wait = FIRST_WAIT;
             }
             // One that says so all the time is not asked all the time.

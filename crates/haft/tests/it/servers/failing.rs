@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use haft_scripted::{Model, Turn};
 use serde_json::{Value, json};
 
 use super::names;
@@ -135,4 +136,33 @@ fn a_server_whose_tools_change_all_the_time_is_not_asked_all_the_time() {
     // The first change is followed at once, the others not before a second is over.
     while lists() < first + 3 {}
     assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn tools_are_offered_as_soon_as_their_server_answers_whatever_the_others_do() {
+    let model = Model::start(vec![Turn::say("Done.")]).unwrap();
+    let world = crate::run::world(&model, "anthropic");
+    let path = world.server();
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    // The late one does not know the first question, and is greeted as an old one after 3 s.
+    world.user_config(&format!(
+        "{config}[mcp.good]\ncommand = [\"python3\", \"{path}\"]\n\
+         [mcp.hangs]\ncommand = [\"sleep\", \"1000\"]\nstart_timeout = 600\n\
+         [mcp.late]\ncommand = [\"python3\", \"{path}\", \"deaf\"]\nstart_timeout = 6\n"
+    ));
+    world.haft(&["run", "go"]).env("TEST_KEY", "k").run().done();
+    let first = model.requests()[0].tools();
+    assert!(first.iter().any(|tool| tool == "good_echo"), "{first:?}");
+    let mut client = Client::start(&world, Era::Old, Forms::Unknown, &[]);
+    let listed = |client: &mut Client| {
+        let listed = client.request("tools/list", json!({}))["result"]["tools"].to_string();
+        ["good_echo", "late_echo"].map(|name| listed.contains(name))
+    };
+    assert_eq!(listed(&mut client), [true, false]);
+    let is_told = |it: &Value| it["method"] == "notifications/tools/list_changed";
+    while listed(&mut client) != [true, true] {
+        if !client.aside().iter().any(is_told) {
+            while !is_told(&client.next().expect("the server lives")) {}
+        }
+    }
 }
