@@ -22,6 +22,6 @@ mod tool_list;
 
 pub use connection::Era;
 pub use greet::{Greeting, greet};
-pub use server::{Report, State};
+pub use server::{Report, State, Trouble};
 pub use servers::Servers;
 pub use settings::{Reach, ServerSettings, ToolFilter};

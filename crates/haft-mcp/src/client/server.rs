@@ -66,6 +66,15 @@ pub struct Report {
     pub left_out: Vec<(String, String)>,
 }
 
+/// A server that turned out not to work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trouble {
+    /// Its name in the config.
+    pub server: String,
+    /// Why, as far as it can be told.
+    pub why: String,
+}
+
 /// A server and what we know of it.
 pub(super) struct Server {
     settings: ServerSettings,
@@ -73,6 +82,8 @@ pub(super) struct Server {
     handler: Handler,
     link: tokio::sync::Mutex<Link>,
     report: Mutex<Report>,
+    /// Where it is told that it does not work, until it was.
+    untold: Mutex<Option<mpsc::UnboundedSender<Trouble>>>,
 }
 
 /// The connection, or when the next is tried.
@@ -104,6 +115,7 @@ impl Server {
         settings: ServerSettings,
         keeper: Arc<Keeper>,
         changed: mpsc::UnboundedSender<()>,
+        troubles: mpsc::UnboundedSender<Trouble>,
     ) -> Self {
         let report = Report {
             name: settings.name.clone(),
@@ -118,6 +130,7 @@ impl Server {
             handler: Handler::new(changed),
             link: tokio::sync::Mutex::new(link),
             report: Mutex::new(report),
+            untold: Mutex::new(Some(troubles)),
         }
     }
 
@@ -310,6 +323,12 @@ impl Server {
     fn broken(&self, why: String) -> String {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.state = State::Broken { why: why.clone() };
+        drop(report);
+        if let Some(troubles) = self.untold.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let trouble = Trouble { server: self.name().to_owned(), why: why.clone() };
+            // Perhaps nobody listens.
+            let _unheard = troubles.send(trouble);
+        }
         why
     }
 }

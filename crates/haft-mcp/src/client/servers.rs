@@ -10,7 +10,7 @@ use haft_runtime::{DynTool, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::server::{Report, Server, State, Tools};
+use super::server::{Report, Server, State, Tools, Trouble};
 use super::settings::ServerSettings;
 
 /// How long after a failure a server is tried again by itself, at first and at most.
@@ -23,6 +23,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The servers of a config. Dropping it stops listening to them; they end when their tools are dropped.
 pub struct Servers {
     all: Vec<Listed>,
+    troubles: tokio::sync::Mutex<mpsc::UnboundedReceiver<Trouble>>,
     stop: CancellationToken,
     _stop_with_us: DropGuard,
 }
@@ -37,12 +38,15 @@ impl Servers {
     /// None of them is started before it is needed; `keeper` starts those that are commands.
     #[must_use]
     pub fn new(settings: Vec<ServerSettings>, keeper: Arc<Keeper>) -> Self {
+        let (trouble, troubles) = mpsc::unbounded_channel();
         let listed = |settings| {
             let (changed, changes) = mpsc::unbounded_channel();
-            let server = Arc::new(Server::new(settings, Arc::clone(&keeper), changed));
+            let (keeper, trouble) = (Arc::clone(&keeper), trouble.clone());
+            let server = Arc::new(Server::new(settings, keeper, changed, trouble));
             Listed { server, changes: Mutex::new(Some(changes)) }
         };
-        Self { all: settings.into_iter().map(listed).collect(), ..Self::none() }
+        let all = settings.into_iter().map(listed).collect();
+        Self { all, troubles: troubles.into(), ..Self::none() }
     }
 
     /// No servers at all.
@@ -50,7 +54,8 @@ impl Servers {
     pub fn none() -> Self {
         let stop = CancellationToken::new();
         let _stop_with_us = stop.clone().drop_guard();
-        Self { all: Vec::new(), stop, _stop_with_us }
+        let (_, troubles) = mpsc::unbounded_channel();
+        Self { all: Vec::new(), troubles: troubles.into(), stop, _stop_with_us }
     }
 
     /// Gives the runtime the tools of those servers whose names are wanted, and keeps them current.
@@ -76,6 +81,11 @@ impl Servers {
             Some(answered)
         });
         join_all(answers).await;
+    }
+
+    /// Waits for the next server that turns out not to work; `None` when each has been told of, once.
+    pub async fn trouble(&self) -> Option<Trouble> {
+        self.troubles.lock().await.recv().await
     }
 
     /// What there is to know of each.

@@ -12,6 +12,7 @@ While it works, a line typed at the terminal is a message that the model reads b
 cancels, and a second one ends at once. With --jsonl and a pipe as standard input, a program does the same with
 lines of JSON: {\"type\":\"user\",\"text\":\"…\"} and {\"type\":\"cancel\"}. A line that is neither is answered with
 {\"type\":\"input.error\",\"line\":N,\"message\":\"…\"}; what came too late to be read is `unread` in the result.
+A server of others that does not work is a warning, and a line {\"type\":\"server.broken\",\"server\":\"…\",\"why\":\"…\"}.
 With --asks program, every ask (the event ask.opened, with its `id`) waits for a line
 {\"type\":\"answer\",\"ask\":\"ID\",\"reply\":\"once\"}; replies are once, always and reject, the last with \"feedback\" perhaps.
 Questions of the model (a line question.opened, with its `id`) wait for {\"type\":\"choose\",\"question\":\"ID\",

@@ -2,7 +2,10 @@
 
 use haft_agent::message::Content;
 use haft_agent::{AgentError, Ended, Session, Steering};
-use haft_runtime::{CancellationToken, Delivery, Event, EventKind, Events, Question, SessionId};
+use haft_mcp::client::{State, Trouble};
+use haft_runtime::{
+    CancellationToken, Delivery, Event, EventKind, Events, Question, SessionId, plain,
+};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -45,6 +48,7 @@ pub(super) async fn drive(
         tokio::select! {
             biased;
             Some(delivery) = events.next() => screen.heed(delivery)?,
+            Some(trouble) = haft.servers.trouble() => screen.trouble(&trouble)?,
             outcome = &mut work => break Driven::Ended(outcome),
             Some(word) = words.next() => match word {
                 Word::Say(text) => {
@@ -68,7 +72,14 @@ pub(super) async fn drive(
     while let Some(delivery) = events.try_next() {
         screen.heed(delivery)?;
     }
+    silent_servers(haft).try_for_each(|trouble| screen.trouble(&trouble))?;
     Ok((driven, unread(&steering, &mut words)))
+}
+
+/// Servers whose tools were not there in all this time.
+fn silent_servers(haft: &Haft) -> impl Iterator<Item = Trouble> {
+    let silent = haft.servers.reports().into_iter().filter(|it| it.state == State::Idle);
+    silent.map(|it| Trouble { server: it.name, why: "it has not answered yet".to_owned() })
 }
 
 /// What was said too late.
@@ -132,6 +143,20 @@ impl<'a> Screen<'a> {
         if let Some(show) = &mut self.show {
             show.aside("… the model reads it before its next reply");
         }
+    }
+
+    /// A server whose tools the model does not have.
+    fn trouble(&mut self, trouble: &Trouble) -> anyhow::Result<()> {
+        let Trouble { server, why } = trouble;
+        if let Some(show) = &mut self.show {
+            show.end_line();
+        }
+        let says = format!("the MCP server `{}` does not work: {}", plain(server), plain(why));
+        self.printer.note(format!("haft: warning: {says}"));
+        if self.jsonl {
+            self.printer.json(&json!({ "type": "server.broken", "server": server, "why": why }))?;
+        }
+        Ok(())
     }
 
     fn cancelling(&mut self) {

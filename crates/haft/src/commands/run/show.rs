@@ -187,7 +187,8 @@ impl<'a> Show<'a> {
         if self.terminal { self.printer.line(line) } else { self.printer.note(line) }
     }
 
-    fn end_line(&mut self) {
+    /// Leaves what stands on the last line, for a line after it.
+    pub(crate) fn end_line(&mut self) {
         self.clear_status();
         if std::mem::take(&mut self.in_line) {
             self.printer.piece("\n");

@@ -1,6 +1,7 @@
 //! Servers that do not start, crash, hang or talk nonsense.
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -165,4 +166,39 @@ fn tools_are_offered_as_soon_as_their_server_answers_whatever_the_others_do() {
             while !is_told(&client.next().expect("the server lives")) {}
         }
     }
+}
+
+#[test]
+fn a_run_warns_once_of_each_server_that_does_not_work() {
+    let model = Model::start(vec![Turn::say("Done.")]).unwrap();
+    let world = crate::run::world(&model, "anthropic");
+    let path = world.server();
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    // A port that nobody listens at any more.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    world.user_config(&format!(
+        "{config}[mcp.good]\ncommand = [\"python3\", \"{path}\"]\n\
+         [mcp.dies]\ncommand = [\"python3\", \"{path}\", \"dies\"]\n\
+         [mcp.far]\nurl = \"http://127.0.0.1:{port}/mcp\"\n\
+         [mcp.hangs]\ncommand = [\"sleep\", \"1000\"]\nstart_timeout = 600\n"
+    ));
+    let warned = |stderr: &str| {
+        let warnings = stderr.lines().filter_map(|line| line.strip_prefix("haft: warning: "));
+        let mut warnings: Vec<String> = warnings.map(str::to_owned).collect();
+        warnings.sort();
+        warnings
+    };
+    let ran = world.haft(&["run", "go"]).env("TEST_KEY", "k").run().done();
+    assert_eq!(ran.stdout, "Done.\n");
+    let [dies, far, hangs] = warned(&ran.stderr).try_into().expect("one of each");
+    assert!(dies.contains("`dies`") && dies.contains("no licence"), "{dies}");
+    assert!(far.contains("`far`") && far.contains("refused"), "{far}");
+    assert!(hangs.contains("`hangs`") && hangs.contains("not answered"), "{hangs}");
+    let ran = world.haft(&["run", "go", "--jsonl"]).env("TEST_KEY", "k").run().done();
+    assert_eq!(warned(&ran.stderr).len(), 3, "{}", ran.stderr);
+    let lines = ran.lines();
+    let told = lines.iter().filter(|line| line["type"] == "server.broken");
+    let mut told: Vec<&str> = told.map(|line| line["server"].as_str().unwrap()).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["dies", "far", "hangs"]);
 }
