@@ -38,7 +38,7 @@ impl AskQueue {
         Self { project: project.into(), store }
     }
 
-    /// Waits for somebody to answer, up to `patience` from now; [`Reply::Unattended`] if nobody does.
+    /// Waits for somebody to answer, up to `patience` from now; [`Reply::Unanswered`] if nobody does.
     ///
     /// If the future is dropped, the ask is taken down.
     ///
@@ -53,7 +53,7 @@ impl AskQueue {
             None => reply.await,
             Some(deadline) => tokio::select! {
                 reply = reply => reply,
-                () = sleep_until(deadline) => Ok(Reply::Unattended),
+                () = sleep_until(deadline) => Ok(Reply::Unanswered { seconds: patience.as_secs() }),
             },
         }
     }

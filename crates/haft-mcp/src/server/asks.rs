@@ -106,6 +106,9 @@ impl Asks {
 
     async fn wait(&self, ask: &PendingAsk) -> Reply {
         let Some((queue, patience)) = &self.queue else { return Reply::Unattended };
+        if let Some(line) = here() {
+            line.note_queued(&ask.id);
+        }
         // A queue that does not work has nobody at its other end.
         queue.ask(ask, *patience).await.unwrap_or(Reply::Unattended)
     }

@@ -27,14 +27,14 @@ pub(super) struct OpenCall {
     cancel: CancellationToken,
     _cancel_when_dropped: DropGuard,
     pub(super) id: CallId,
-    session: SessionId,
-    runtime: Runtime,
+    pub(super) session: SessionId,
+    pub(super) runtime: Runtime,
     /// What a ticket to it is bound to; none where it is never parked.
     binding: Option<Binding>,
     /// How often it was parked; a ticket is good for once.
     pub(super) round: u32,
     work: Either<Ready<Result<Settled, JoinError>>, JoinHandle<Settled>>,
-    line: Arc<Line>,
+    pub(super) line: Arc<Line>,
     wishes: UnboundedReceiver<Wish>,
     /// What hooks said when the session began: for the model, beside this answer.
     context: Vec<String>,
@@ -146,7 +146,7 @@ impl Server {
         reach: Reach,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut progress = Progress::wanted(cx, &open.runtime, &open.session, &open.id);
+        let mut progress = Progress::wanted(cx, &open);
         let mut elicitations = FuturesUnordered::new();
         loop {
             tokio::select! {

@@ -1,7 +1,8 @@
 //! The line from a running call to whoever attends to it for the client.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_runtime::AskId;
 use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ProtocolVersion,
 };
@@ -113,19 +114,31 @@ pub(super) struct Line {
 struct State {
     reach: Reach,
     forms: u32,
+    /// The asks that were left for `haft approve`.
+    queued: Vec<AskId>,
 }
 
 impl Line {
     /// A line, and the end of whoever attends.
     pub(super) fn new(reach: Reach) -> (Arc<Self>, mpsc::UnboundedReceiver<Wish>) {
         let (wishes, attended) = mpsc::unbounded_channel();
-        let state = Mutex::new(State { reach, forms: 0 });
+        let state = Mutex::new(State { reach, forms: 0, queued: Vec::new() });
         (Arc::new(Self { wishes, state }), attended)
     }
 
     /// From now on another request of the client is attended to.
     pub(super) fn bind(&self, reach: Reach) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).reach = reach;
+        self.state().reach = reach;
+    }
+
+    /// Notes that an ask waits for `haft approve`.
+    pub(super) fn note_queued(&self, ask: &AskId) {
+        self.state().queued.push(ask.clone());
+    }
+
+    /// Whether an ask waits for `haft approve`, and not for the client.
+    pub(super) fn is_queued(&self, ask: &AskId) -> bool {
+        self.state().queued.contains(ask)
     }
 
     /// Puts a form to the user; `None` if that cannot be, or the client failed to.
@@ -138,8 +151,12 @@ impl Line {
     }
 
     fn next_key(&self) -> Option<String> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         state.forms += 1;
         (state.reach != Reach::Nobody).then(|| format!("form{}", state.forms))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,15 +1,18 @@
 //! How far a call is, told to a client that wants to know.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_runtime::{
-    AskId, BoxFuture, CallId, Delivery, EventKind, Events, Metadata, Runtime, SessionId, plain,
-    plain_lines,
+    AskId, BoxFuture, CallId, Delivery, EventKind, Events, Metadata, plain, plain_lines,
 };
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
+
+use super::call::OpenCall;
+use super::line::Line;
 
 /// Ten a second are as many as an eye can use.
 const BEAT: Duration = Duration::from_millis(100);
@@ -26,6 +29,8 @@ const LAST_WORD: Duration = Duration::from_millis(100);
 pub(super) struct Progress {
     events: Events,
     call: CallId,
+    /// Knows how its asks are answered.
+    line: Arc<Line>,
     token: ProgressToken,
     peer: Peer<RoleServer>,
     started: Instant,
@@ -43,8 +48,15 @@ struct News {
     message: Option<String>,
     progress: Option<f64>,
     total: Option<f64>,
-    /// The ask that it tells of, and when that becomes worth telling.
-    ask: Option<(AskId, Instant)>,
+    /// The ask that it tells of.
+    ask: Option<Asked>,
+}
+
+struct Asked {
+    id: AskId,
+    title: String,
+    /// When it becomes worth telling.
+    worth_it: Instant,
 }
 
 impl Progress {
@@ -54,16 +66,12 @@ impl Progress {
     }
 
     /// None if the client did not ask to be told.
-    pub(super) fn wanted(
-        cx: &RequestContext<RoleServer>,
-        runtime: &Runtime,
-        session: &SessionId,
-        call: &CallId,
-    ) -> Option<Self> {
+    pub(super) fn wanted(cx: &RequestContext<RoleServer>, open: &OpenCall) -> Option<Self> {
         Some(Self {
             token: cx.meta.get_progress_token()?,
-            events: runtime.events(Some(session.clone())),
-            call: call.clone(),
+            events: open.runtime.events(Some(open.session.clone())),
+            call: open.id.clone(),
+            line: Arc::clone(&open.line),
             peer: cx.peer.clone(),
             started: Instant::now(),
             told: None,
@@ -106,7 +114,7 @@ impl Progress {
             return self.told.unwrap_or(self.started) + HEARTBEAT;
         };
         let soonest = self.told.map_or(self.started, |told| told + BEAT);
-        news.ask.as_ref().map_or(soonest, |(_, worth_it)| soonest.max(*worth_it))
+        news.ask.as_ref().map_or(soonest, |ask| soonest.max(ask.worth_it))
     }
 
     fn hear(&mut self, delivery: &Delivery) {
@@ -119,16 +127,23 @@ impl Progress {
                 self.news = Some(News { message, progress, total, ask: None });
             }
             EventKind::AskOpened { ask } if ask.call == self.call => {
-                let says = format!("waits for an answer: {}", plain(&ask.ask.title));
-                let since = Some((ask.id.clone(), Instant::now() + UNANSWERED));
-                let message = Some(short(&says));
-                self.news = Some(News { message, ask: since, ..News::default() });
+                let (id, title) = (ask.id.clone(), plain(&ask.ask.title));
+                let asked = Asked { id, title, worth_it: Instant::now() + UNANSWERED };
+                self.news = Some(News { ask: Some(asked), ..News::default() });
             }
             EventKind::AskClosed { ask, .. } => {
-                self.news.take_if(|news| news.ask.as_ref().is_some_and(|(id, _)| id == ask));
+                self.news.take_if(|news| news.ask.as_ref().is_some_and(|it| it.id == *ask));
             }
             _ => {}
         }
+    }
+
+    /// What is waited for, and how it is answered where the client does not show it.
+    fn asks(&self, Asked { id, title, .. }: &Asked) -> String {
+        short(&match self.line.is_queued(id) {
+            true => format!("waits for an answer (`haft approve allow {id}`): {title}"),
+            false => format!("waits for an answer: {title}"),
+        })
     }
 
     fn tell(&mut self) {
@@ -138,8 +153,9 @@ impl Progress {
         let rising = if reported > self.last { reported } else { self.last + 0.001 };
         self.last = rising;
         self.told = Some(Instant::now());
-        if news.message.is_some() {
-            self.message = news.message;
+        let asks = news.ask.map(|ask| self.asks(&ask));
+        if let Some(message) = asks.or(news.message) {
+            self.message = Some(message);
         }
         let mut params = ProgressNotificationParam::new(self.token.clone(), rising);
         params.total = news.total;

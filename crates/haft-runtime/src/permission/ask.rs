@@ -134,6 +134,11 @@ pub enum Reply {
     },
     /// There is nobody to ask.
     Unattended,
+    /// It waited for an answer from elsewhere, and none came in time.
+    Unanswered {
+        /// How long it waited.
+        seconds: u64,
+    },
 }
 
 /// How an ask ended.
@@ -176,6 +181,11 @@ pub enum DeniedBy {
     },
     /// A rule says *ask*, and there is nobody to ask.
     Unattended,
+    /// A rule says *ask*, and nobody answered in time.
+    Unanswered {
+        /// How long it waited.
+        seconds: u64,
+    },
     /// The user rejected another call of the session that was waiting at the same time.
     Dropped,
 }
@@ -201,8 +211,14 @@ impl fmt::Display for Denial {
             DeniedBy::User { feedback: None } => {
                 write!(f, "the user rejected {what}; do not retry it, ask what to do instead")
             }
-            DeniedBy::Unattended => {
-                write!(f, "{what} needs permission, and nobody is there to give it")?;
+            DeniedBy::Unattended | DeniedBy::Unanswered { .. } => {
+                write!(f, "{what} needs permission, and ")?;
+                match self.by {
+                    DeniedBy::Unanswered { seconds } => {
+                        write!(f, "no answer came by `haft approve` in the {seconds} s it waited")?;
+                    }
+                    _ => f.write_str("nobody is there to give it")?,
+                }
                 if let Some(rule) = &self.rule {
                     write!(f, " (asked by the rule {rule})")?;
                 }

@@ -219,6 +219,9 @@ impl Gate {
                 DeniedBy::User { feedback: feedback.clone() }
             }
             Closed::Answered(Reply::Unattended) => DeniedBy::Unattended,
+            Closed::Answered(Reply::Unanswered { seconds }) => {
+                DeniedBy::Unanswered { seconds: *seconds }
+            }
             Closed::Dropped => DeniedBy::Dropped,
             Closed::Abandoned => return Err(abandoned(cx)),
         };

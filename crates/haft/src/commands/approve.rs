@@ -116,7 +116,7 @@ fn word(reply: &Reply) -> &'static str {
     match reply {
         Reply::Once => "allowed",
         Reply::Always => "allowed, from now on",
-        Reply::Reject { .. } | Reply::Unattended => "rejected",
+        Reply::Reject { .. } | Reply::Unattended | Reply::Unanswered { .. } => "rejected",
     }
 }
 

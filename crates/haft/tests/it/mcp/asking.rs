@@ -281,9 +281,29 @@ fn an_ask_that_nobody_answers_is_refused_when_its_time_is_up() {
     let mut client = Client::start(&world, Era::Old, Forms::Unknown, &["--patience", "0"]);
     let refused = client.call("read", &secret());
     assert_eq!(refused["isError"], true, "{refused}");
+    assert!(text(&refused).contains("by `haft approve` in the 0 s it waited"), "{refused}");
     assert!(text(&refused).contains("it would be allowed by"), "{refused}");
     let asks = world.haft(&["approve", "list", "--json"]).run().done().json();
     assert_eq!(asks, json!([]), "nothing is left behind");
+}
+
+#[test]
+fn a_client_is_told_which_command_answers_what_waits() {
+    for (forms, mode) in [(Forms::Unknown, "auto"), (Forms::Shown, "queue")] {
+        let world = world_with_secret();
+        let mut client = Client::start(&world, Era::Old, forms, &["--asks", mode]);
+        let meta = json!({ "progressToken": 1 });
+        let id = client
+            .ask("tools/call", json!({ "name": "read", "arguments": secret(), "_meta": meta }));
+        let told = client.next().expect("the server lives");
+        let says = told["params"]["message"].as_str().unwrap_or_else(|| panic!("{told}"));
+        let command = says.split('`').nth(1).unwrap_or_else(|| panic!("{told}"));
+        let (program, args) = command.split_once(' ').unwrap();
+        assert_eq!(program, "haft", "{told}");
+        world.haft(&args.split(' ').collect::<Vec<_>>()).run().done();
+        let done = client.answer(id)["result"].clone();
+        assert!(text(&done).contains("KEY=1"), "{done}");
+    }
 }
 
 #[test]
