@@ -274,19 +274,18 @@ impl Haft {
 
     /// What only a rule that names it can open: whoever writes here decides what runs later.
     fn protected(&self) -> Vec<Protected> {
-        let inside = |name: &str| {
-            let absolute = format!("{}/{name}", self.project);
-            Protected::new("edit", [name, absolute.as_str()])
+        let absolute = |name: &str| format!("{}/{name}", self.project);
+        let own = |name: &str| Protected::new("edit", [name, absolute(name).as_str()]);
+        // Below the root too, and one thing with it: the rule for one of the names is enough.
+        let git = |name: &str| {
+            let nested = format!("*/{name}");
+            Protected::new("edit", [name, absolute(name).as_str(), nested.as_str()])
         };
-        let mut protected: Vec<Protected> =
-            [".git", ".git/config", ".git/hooks", ".git/hooks/*", "haft.toml", ".haft", ".haft/*"]
-                .map(inside)
-                .into();
+        let mut protected: Vec<Protected> = Vec::new();
+        protected.extend([".git", ".git/config", ".git/hooks", ".git/hooks/*"].map(git));
+        protected.extend(["haft.toml", ".haft", ".haft/*"].map(own));
         // Whoever allows everything has not agreed to a plan.
         protected.push(Protected::new("plan_exit", ["leave"]));
-        for nested in ["*/.git", "*/.git/config", "*/.git/hooks", "*/.git/hooks/*"] {
-            protected.push(Protected::new("edit", [nested]));
-        }
         let Environment { config_dir, state_dir, .. } = &self.environment;
         let dirs = [config_dir.as_deref(), state_dir.as_deref()];
         let managed = self.environment.managed_config.parent();

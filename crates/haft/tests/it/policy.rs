@@ -189,3 +189,22 @@ fn an_unknown_agent_is_a_usage_error() {
     assert!(ran.stderr.contains("no agent `reviwer`"), "{}", ran.stderr);
     assert_eq!(world.sessions(), 0);
 }
+
+#[test]
+fn what_is_protected_is_opened_by_the_rule_that_the_refusal_names() {
+    let world = World::new();
+    let write = |path: &str| {
+        world.call("write", &json!({ "file_path": path, "content": "# x" }), &["--allow-all"])
+    };
+    for path in [".git/config", ".git/hooks/pre-commit", "sub/.git/config", "haft.toml"] {
+        world.user_config("");
+        let message = write(path).coded(3).message();
+        let rule = message.rsplit_once("the rule `").expect(&message).1.trim_end_matches('`');
+        let (table, rule) = rule.split_once(' ').expect(rule);
+        world.user_config(&format!("{table}\n{rule}\n"));
+        write(path).done();
+    }
+    world.user_config("[permission.edit]\n\".git/config\" = \"allow\"\n\"*\" = \"allow\"\n");
+    write("other/.git/config").coded(3);
+    write(".git/hooks/post-commit").coded(3);
+}
