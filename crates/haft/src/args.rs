@@ -186,7 +186,7 @@ const ASKS_HELP: &str = "Who answers asks; rules that deny hold in every mode.
   elicit  every ask is put to the user by elicitation
   queue   every ask waits for `haft approve`
   deny    every ask is refused
-  allow   every ask is allowed";
+  allow   every ask is allowed, but for what is protected: that needs a rule that names it";
 
 /// `haft policy …`
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use haft_runtime::permission::{PendingAsk, Reply};
+use haft_runtime::permission::{Escalation, PendingAsk, Reply};
 use haft_runtime::{Answer, AskQueue, BoxFuture, Host, Question};
 
 use super::forms;
@@ -25,7 +25,7 @@ pub enum AskMode {
     Queue,
     /// Every ask is refused.
     Deny,
-    /// Every ask is allowed.
+    /// Every ask is allowed, but for what only a rule that names it can open.
     Allow,
 }
 
@@ -91,6 +91,7 @@ impl Asks {
 
     async fn decide(&self, ask: &PendingAsk) -> Reply {
         match self.mode {
+            AskMode::Allow if ask.escalation == Some(Escalation::Protected) => Reply::Unattended,
             AskMode::Allow => Reply::Once,
             AskMode::Deny => Reply::Unattended,
             AskMode::Auto | AskMode::Host if ask.escalation.is_none() => Reply::Once,

@@ -71,6 +71,8 @@ impl Gate {
         if standing == Standing::Demanded {
             escalation = escalation.or(Some(Escalation::Hook));
         }
+        // The first is what a refusal names: what is hardest to open.
+        undecided.sort_by_key(|(_, rule)| !rule.as_ref().is_some_and(|rule| rule.protected));
         let Some((_, rule)) = undecided.first().cloned() else { return Ok(()) };
         ask.effects = undecided.into_iter().map(|(effect, _)| effect).collect();
         let pending = PendingAsk {

@@ -250,6 +250,39 @@ fn in_the_mode_allow_rules_that_deny_still_hold() {
 }
 
 #[test]
+fn in_the_mode_allow_what_is_protected_needs_a_rule_that_names_it() {
+    let world = World::new();
+    let config = "[core]\n";
+    world.put("work/.git/config", config);
+    world.put("work/haft.toml", "");
+    let write = |path: &str| json!({ "file_path": path, "content": "x\n" });
+    let overwrite = json!({ "command": "echo x > .git/config" });
+    let mut client = Client::start(&world, Era::Old, Forms::Shown, &["--asks", "allow"]);
+    for (tool, args, path) in [
+        ("write", write(".git/hooks/pre-commit"), ".git/hooks/pre-commit"),
+        ("write", write(".haft/tools/x.toml"), ".haft/tools/x.toml"),
+        (
+            "edit",
+            json!({ "file_path": "haft.toml", "old_string": "", "new_string": "x" }),
+            "haft.toml",
+        ),
+        ("bash", overwrite.clone(), ".git/config"),
+    ] {
+        let refused = client.call(tool, &args);
+        assert_eq!(refused["isError"], true, "{refused}");
+        let rule = format!("allowed by the rule `[permission.edit] \"{path}\" = \"allow\"`");
+        assert!(text(&refused).contains(&rule), "{refused}");
+    }
+    assert!(client.aside().is_empty(), "nobody is asked");
+    assert_eq!(fs_err::read_to_string(world.path("work/.git/config")).unwrap(), config);
+    world.user_config("[permission.edit]\n\".git/config\" = \"allow\"\n");
+    let mut client = Client::start(&world, Era::Old, Forms::Shown, &["--asks", "allow"]);
+    let done = client.call("bash", &overwrite);
+    assert_eq!(done["isError"], false, "{done}");
+    assert_eq!(fs_err::read_to_string(world.path("work/.git/config")).unwrap(), "x\n");
+}
+
+#[test]
 fn an_ask_waits_in_the_queue_for_an_answer_from_another_process() {
     for era in ERAS {
         for (mode, answer) in [("auto", "allow"), ("queue", "allow"), ("queue", "reject")] {
