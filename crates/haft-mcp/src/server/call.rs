@@ -64,7 +64,12 @@ impl Server {
                 "requestState is not what this server gave for this call; make the call anew",
                 None,
             )),
-            Err(Refused::Gone) => Ok(failed(
+            Err(Refused::Used) => Ok(failed(
+                "what the call asked was answered already, and requestState counts only once; \
+                 make the call again without it"
+                    .to_owned(),
+            )),
+            Err(Refused::Late) => Ok(failed(
                 "the call has ended, because what it asked was not answered in time; \
                  make it again without requestState"
                     .to_owned(),

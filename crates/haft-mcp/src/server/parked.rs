@@ -40,8 +40,10 @@ pub(super) struct Binding([u8; 32]);
 pub(super) enum Refused {
     /// It is not ours, or not for this call.
     Forged,
-    /// It was used, or came too late.
-    Gone,
+    /// An answer came with it already.
+    Used,
+    /// It came too late.
+    Late,
 }
 
 /// What a ticket says; it holds nothing that the client may not know, and cannot be changed.
@@ -93,9 +95,12 @@ impl Parked {
     /// Takes up a call again.
     pub(super) fn take(&self, sealed: &str, binding: &Binding) -> Result<Waiting, Refused> {
         let ticket = self.unseal(sealed, binding).ok_or(Refused::Forged)?;
-        let waiting = self.remove(&ticket).ok_or(Refused::Gone)?;
-        let is_late = self.started.elapsed().as_secs() > ticket.until;
-        if is_late { Err(Refused::Gone) } else { Ok(waiting) }
+        let now = self.started.elapsed().as_secs();
+        match self.remove(&ticket) {
+            Some(waiting) if now <= ticket.until => Ok(waiting),
+            None if now < ticket.until => Err(Refused::Used),
+            _ => Err(Refused::Late),
+        }
     }
 
     /// Ends the call of a ticket that nobody came back with.

@@ -172,6 +172,16 @@ fn a_ticket_is_good_for_one_call_of_one_session_once() {
     let replayed = client.request("tools/call", good)["result"].clone();
     assert_eq!(replayed["isError"], true, "{replayed}");
     assert!(!text(&replayed).contains("KEY"), "{replayed}");
+    assert!(text(&replayed).contains("answered already"), "{replayed}");
+    // One that was declined is answered too.
+    let mut declined = params.clone();
+    declined["requestState"] = client.call("read", &secret())["requestState"].clone();
+    declined["inputResponses"] = json!({ "form1": { "action": "decline" } });
+    let refused = client.request("tools/call", declined.clone())["result"].clone();
+    assert!(text(&refused).contains("the user rejected"), "{refused}");
+    declined["inputResponses"] = json!({ "form1": accept("once") });
+    let again = client.request("tools/call", declined)["result"].clone();
+    assert!(text(&again).contains("answered already"), "{again}");
 }
 
 #[test]
