@@ -303,7 +303,10 @@ pub(crate) struct UndoArgs {
 
 /// `haft setup …`
 #[derive(Debug, Args)]
-#[command(after_help = "Arguments after `--` are passed on to `haft mcp`.")]
+#[command(
+    after_help = "Arguments after `--` are passed on to `haft mcp`. A project's config names the \
+program `haft`, so everybody who works there needs it on their PATH; yours names its whole path."
+)]
 pub(crate) struct SetupArgs {
     /// The program
     pub(crate) host: HostName,

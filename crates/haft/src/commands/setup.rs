@@ -5,15 +5,16 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::Parser;
 use haft_runtime::{plain, plain_lines};
 use haft_workspace::write::{self, Expected, Replace};
 use serde_json::{Value, json};
 
-use crate::args::{Common, SetupArgs};
+use crate::args::{Cli, Common, SetupArgs};
 use crate::diff;
 use crate::environment::Environment;
 use crate::print::Printer;
-use crate::setup::{Left, Target};
+use crate::setup::{Left, Scope, Target};
 use crate::small_file;
 use crate::terminal::Terminal;
 
@@ -26,6 +27,7 @@ pub(crate) async fn run(
     printer: Printer<'_>,
     args: SetupArgs,
 ) -> anyhow::Result<u8> {
+    check_passed_on(&args.extra)?;
     let root = environment.workspace(common.dir.as_deref())?;
     let mut target = args.host.target(args.scope, &environment, &root)?;
     // A link to a file elsewhere stays one: what it leads to is changed.
@@ -34,8 +36,13 @@ pub(crate) async fn run(
         target.file = fs_err::canonicalize(&target.file).with_context(|| {
             format!("{link} is a link that leads to no file; mend or remove it")
         })?;
+        target.within.clear();
     }
-    let program = program(&environment)?;
+    let program = match args.scope {
+        Scope::User => program(&environment)?,
+        // The file is everybody's, and this machine's paths are not.
+        Scope::Project => "haft".to_owned(),
+    };
     let entry = args.host.entry(args.scope, &program, &args.extra);
     let text = small_file::read_up_to(&target.file, MOST)?;
     let setup = Setup { environment, common, printer, args, target, entry, text };
@@ -88,6 +95,7 @@ impl Setup<'_> {
             _ => format!("for {file}; --write puts it there:"),
         }));
         printer.line(whole.trim_end());
+        self.note_path();
         Ok(0)
     }
 
@@ -111,7 +119,13 @@ impl Setup<'_> {
         }
         match self.target.format.with(self.text.as_deref(), spot, &self.entry) {
             Err(why) => self.refuse(&why),
-            Ok(new) => self.change(Left::Text(new), "written").await,
+            Ok(new) => {
+                let code = self.change(Left::Text(new), "written", "written").await?;
+                if code == 0 && !self.common.json {
+                    self.note_path();
+                }
+                Ok(code)
+            }
         }
     }
 
@@ -123,12 +137,13 @@ impl Setup<'_> {
         };
         match self.target.format.without(text, self.target.spot(&self.args.name)) {
             Err(why) => self.refuse(&why),
-            Ok(left) => self.change(left, "removed").await,
+            Ok(Left::Nothing) => self.change(Left::Nothing, "removed", "removed").await,
+            Ok(left) => self.change(left, "removed", "the entry was taken out").await,
         }
     }
 
     /// Shows what changes, asks, and does it.
-    async fn change(&self, left: Left, state: &str) -> anyhow::Result<u8> {
+    async fn change(&self, left: Left, state: &str, says: &str) -> anyhow::Result<u8> {
         let old = self.text.as_deref().unwrap_or_default();
         let new = match &left {
             Left::Text(new) => new.as_str(),
@@ -150,7 +165,10 @@ impl Setup<'_> {
         }
         let changed = change_file(&self.target.file, self.text.as_deref(), &left);
         changed.with_context(|| format!("{} is as it was", self.shown()))?;
-        self.done(state, state)
+        if left == Left::Nothing {
+            self.target.remove_empty_folders();
+        }
+        self.done(state, says)
     }
 
     fn found(&self) -> Result<Option<Value>, String> {
@@ -164,6 +182,14 @@ impl Setup<'_> {
             self.printer.note(format!("{}: {says}", self.shown()));
         }
         Ok(0)
+    }
+
+    /// Says what has to be true where a file is for everybody.
+    fn note_path(&self) {
+        if self.args.scope == Scope::Project {
+            let says = "everybody who works here needs haft on their PATH";
+            self.printer.note(self.printer.dim(says));
+        }
     }
 
     fn refuse(&self, why: &str) -> anyhow::Result<u8> {
@@ -190,6 +216,17 @@ impl Setup<'_> {
     fn shown(&self) -> String {
         plain(&self.target.file.display().to_string())
     }
+}
+
+/// Holds what is passed on to what `haft mcp` takes.
+fn check_passed_on(extra: &[String]) -> anyhow::Result<()> {
+    let words = ["haft", "mcp"].into_iter().chain(extra.iter().map(String::as_str));
+    let Err(error) = Cli::try_parse_from(words) else { return Ok(()) };
+    if !error.use_stderr() {
+        bail!("what stands after `--` starts no server; `haft mcp --help` says what does");
+    }
+    let says = error.render().to_string();
+    bail!("what stands after `--` is for `haft mcp`: {}", says.trim_start_matches("error: ").trim())
 }
 
 /// The path by which hosts start us.

@@ -43,12 +43,25 @@ pub(crate) struct Target {
     pub(crate) file: PathBuf,
     pub(crate) format: Format,
     pub(crate) table: &'static str,
+    /// The folders in which others are made for the file.
+    pub(crate) within: Vec<PathBuf>,
 }
 
 impl Target {
     /// The place of the entry with this name.
     pub(crate) fn spot<'a>(&'a self, name: &'a str) -> Spot<'a> {
         Spot { table: self.table, name }
+    }
+
+    /// Takes away the folders that were made for the file, as far as nothing else is in them.
+    pub(crate) fn remove_empty_folders(&self) {
+        let is_made = |folder: &&Path| {
+            let is_in = |outer: &PathBuf| folder.starts_with(outer);
+            self.within.iter().any(is_in) && self.within.iter().all(|outer| outer != *folder)
+        };
+        let made = self.file.ancestors().skip(1).take_while(is_made);
+        // One that holds anything cannot be removed.
+        made.map(fs_err::remove_dir).take_while(Result::is_ok).for_each(drop);
     }
 }
 
@@ -111,7 +124,16 @@ impl HostName {
             Self::Zed => (Format::Jsonc, "context_servers"),
             Self::Vscode => (Format::Jsonc, "servers"),
         };
-        Ok(Target { file, format, table })
+        let within = match scope {
+            Scope::Project => vec![root.to_owned()],
+            Scope::User => environment
+                .home
+                .iter()
+                .cloned()
+                .chain(environment.folder("XDG_CONFIG_HOME"))
+                .collect(),
+        };
+        Ok(Target { file, format, table, within })
     }
 
     /// What it is to know of haft: the program, and what it is started with.

@@ -47,19 +47,24 @@ fn every_host_gets_its_entry_in_its_own_file_and_loses_it_again() {
         for (scope, file) in [("user", user), ("project", project)] {
             let world = World::new();
             let path = world.path(file);
+            let before = world.tree("");
             let args = ["setup", host, "--scope", scope];
             let ran = world.haft(&[&args[..], &["--write", "--yes"]].concat()).run().done();
             assert!(ran.stdout.contains("+"), "a diff: {}", ran.stdout);
             let entry = by_python(&path)[table]["haft"].clone();
             let words = words(&entry);
-            assert_eq!(words[0], env!("CARGO_BIN_EXE_haft"), "{host} {entry}");
+            // A file that others share cannot know where haft is on their machines.
+            let program = if scope == "user" { env!("CARGO_BIN_EXE_haft") } else { "haft" };
+            assert_eq!(words[0], program, "{host} {entry}");
+            assert_eq!(ran.stderr.contains("on their PATH"), scope == "project", "{}", ran.stderr);
             assert_eq!(words[1], "mcp", "{host} {entry}");
             let printed = world.haft(&[&args[..], &["--json"]].concat()).run().done().json();
             assert_eq!(printed["state"], "present", "{host}");
             assert_eq!(printed["entry"], entry, "{host}");
             assert_eq!(printed["file"], path.to_str().unwrap());
-            world.haft(&[&args[..], &["--remove", "--yes"]].concat()).run().done();
-            assert!(!path.exists(), "{host} {scope}: it was made for the entry");
+            let ran = world.haft(&[&args[..], &["--remove", "--yes"]].concat()).run().done();
+            assert!(ran.stderr.ends_with(": removed\n"), "{}", ran.stderr);
+            assert_eq!(world.tree(""), before, "{host} {scope}: all of it was made for the entry");
         }
     }
 }
@@ -94,7 +99,8 @@ fn everything_else_in_the_file_stays_byte_for_byte() {
         let again = world.haft(&["setup", host, "--write", "--yes"]).run().done();
         assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
         assert_eq!(fs_err::read_to_string(world.path(file)).unwrap(), written);
-        world.haft(&["setup", host, "--remove", "--yes"]).run().done();
+        let ran = world.haft(&["setup", host, "--remove", "--yes"]).run().done();
+        assert!(ran.stderr.ends_with(": the entry was taken out\n"), "{}", ran.stderr);
         assert_eq!(fs_err::read_to_string(world.path(file)).unwrap(), text);
         let again = world.haft(&["setup", host, "--remove", "--yes"]).run().done();
         assert!(again.stderr.contains("has no such entry"), "{}", again.stderr);
@@ -108,7 +114,7 @@ fn another_entry_of_that_name_is_shown_and_kept_unless_it_is_to_be_replaced() {
     world.put("work/.mcp.json", text);
     let args = ["setup", "claude", "--scope", "project", "--write", "--yes"];
     let ran = world.haft(&args).run().coded(1);
-    for words in ["/old/haft", env!("CARGO_BIN_EXE_haft"), "--replace"] {
+    for words in ["/old/haft", "\"command\": \"haft\"", "--replace"] {
         assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     }
     assert_eq!(fs_err::read_to_string(world.path("work/.mcp.json")).unwrap(), text);
@@ -170,6 +176,34 @@ fn arguments_after_two_dashes_are_passed_on() {
     world.haft(&args).run().done();
     let entry = by_python(&world.path("home/.codex/config.toml"))["mcp_servers"]["haft"].clone();
     assert_eq!(entry["args"], json!(["mcp", "--asks", "elicit"]));
+}
+
+#[test]
+fn arguments_that_haft_mcp_does_not_take_are_refused() {
+    let world = World::new();
+    let before = world.tree("");
+    for (extra, says) in [
+        (&["--bogus"][..], "unexpected argument '--bogus'"),
+        (&["--asks", "nobody"], "there is no mode `nobody`"),
+        (&["word"], "unexpected argument 'word'"),
+        (&["--help"], "starts no server"),
+    ] {
+        let args = [&["setup", "claude", "--write", "--yes", "--"], extra].concat();
+        let ran = world.haft(&args).run().coded(2);
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    }
+    assert_eq!(world.tree(""), before);
+}
+
+#[test]
+fn folders_in_which_there_is_more_are_left() {
+    let world = World::new();
+    world.put("work/.vscode/settings.json", "{}");
+    let args = ["setup", "vscode", "--scope", "project", "--yes"];
+    world.haft(&[&args[..], &["--write"]].concat()).run().done();
+    world.haft(&[&args[..], &["--remove"]].concat()).run().done();
+    assert!(!world.path("work/.vscode/mcp.json").exists());
+    assert!(world.path("work/.vscode/settings.json").exists());
 }
 
 #[test]
