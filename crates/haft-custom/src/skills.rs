@@ -57,6 +57,16 @@ pub struct Skill {
     origin: Origin,
     /// What it must stay, if it has scripts and comes from a project.
     seal: Option<Arc<Seal>>,
+    /// Whether the rules keep it from ever being loaded.
+    denied: bool,
+}
+
+impl Skill {
+    /// The same, not told of: the rules deny it.
+    #[must_use]
+    pub fn denied(self) -> Self {
+        Self { denied: true, ..self }
+    }
 }
 
 /// What folders of skills hold.
@@ -125,7 +135,14 @@ fn load(folder: &Path, origin: Origin, seal: Option<Arc<Seal>>) -> Result<Skill,
         return Err("allowed-tools must be names of tools".to_owned());
     }
     let description = head.description.trim().to_owned();
-    Ok(Skill { name: head.name, description, folder: folder.to_owned(), origin, seal })
+    Ok(Skill {
+        name: head.name,
+        description,
+        folder: folder.to_owned(),
+        origin,
+        seal,
+        denied: false,
+    })
 }
 
 fn read(folder: &Path, origin: Origin) -> Result<(Head, String), String> {
@@ -165,19 +182,25 @@ struct Params {
     name: String,
 }
 
+/// Those that the model is told of. Whoever names another reads the rule that denies it.
+fn listed(skills: &[Skill]) -> impl Iterator<Item = &Skill> {
+    skills.iter().filter(|skill| !skill.denied)
+}
+
 impl SkillTool {
-    /// A tool for these; none if there are none.
+    /// A tool for these; none if there are none that could be loaded.
     #[must_use]
     pub fn new(skills: Vec<Skill>) -> Option<Self> {
-        if skills.is_empty() {
+        let listed: Vec<&Skill> = listed(&skills).collect();
+        if listed.is_empty() {
             return None;
         }
         let mut description = include_str!("skill.txt").to_owned();
-        for (index, skill) in skills.iter().enumerate() {
+        for (index, skill) in listed.iter().enumerate() {
             let what = shortened(&skill.description.replace('\n', " "), EACH);
             if description.len() + skill.name.len() + what.len() > ALL {
                 // Writing to a string cannot fail.
-                let _ = write!(description, "\n- and {} more", skills.len() - index);
+                let _ = write!(description, "\n- and {} more", listed.len() - index);
                 break;
             }
             let _ = write!(description, "\n- {}: {what}", skill.name);
@@ -190,7 +213,7 @@ impl SkillTool {
             .map_err(|error| ToolError::caused("skill cannot be loaded", error))?;
         let found = self.skills.iter().find(|skill| skill.name == params.name.trim());
         found.ok_or_else(|| {
-            let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
+            let names: Vec<&str> = listed(&self.skills).map(|skill| skill.name.as_str()).collect();
             let names = shortened(&names.join(", "), 2_000);
             ToolError::failed(format!(
                 "there is no skill `{}`; there are: {names}",

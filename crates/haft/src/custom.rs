@@ -8,6 +8,7 @@ use haft_custom::{
     ToolSearch, agent_files, built_in_agents, find_agents, find_tools, manifest_runs,
     skill_folders, skill_scripts,
 };
+use haft_runtime::permission::{Action, Effect, Policy};
 use haft_runtime::{DynTool, LeftOut, Runtime, Store, plain};
 
 use crate::environment::Environment;
@@ -124,7 +125,12 @@ pub(crate) fn agents(
 
 impl Haft {
     /// Adds the tools that users add; what cannot be used is told with what is left out.
-    pub(crate) fn add_tools(&self, runtime: &Runtime, programs: &Programs) -> Vec<LeftOut> {
+    pub(crate) fn add_tools(
+        &self,
+        runtime: &Runtime,
+        programs: &Programs,
+        policy: &Policy,
+    ) -> Vec<LeftOut> {
         let mut left_out = Vec::new();
         let mut add = |folder: &Path, origin: Origin, seal: Option<Arc<Seal>>| {
             let found = find_tools(folder, origin, programs);
@@ -148,7 +154,7 @@ impl Haft {
                 left_out.extend(manifests(&self.root.join(TOOLS)).into_iter().map(left));
             }
         }
-        left_out.extend(self.add_skills(runtime));
+        left_out.extend(self.add_skills(runtime, policy));
         if let Err(error) = runtime.add_tool(Arc::new(ToolSearch)) {
             let (id, reason) = ("tool_search".to_owned(), error.to_string());
             left_out.push(LeftOut { id, reason, denied: None });
@@ -157,7 +163,7 @@ impl Haft {
     }
 
     /// Adds the tool that loads skills, where there are some.
-    fn add_skills(&self, runtime: &Runtime) -> Vec<LeftOut> {
+    fn add_skills(&self, runtime: &Runtime, policy: &Policy) -> Vec<LeftOut> {
         let mut found = FoundSkills::default();
         for (folder, seal) in &self.supplied.skills {
             found.add(folder, Origin::Project, seal.clone());
@@ -169,7 +175,19 @@ impl Haft {
             found.add(&folder, Origin::User, None);
         }
         let mut left_out: Vec<LeftOut> = found.broken.iter().map(unusable).collect();
-        let added = SkillTool::new(found.skills).map(|tool| runtime.add_tool(Arc::new(tool)));
+        let skills = found.skills.into_iter().map(|skill| {
+            let decision = policy.decide(&Effect::using("skill", skill.name.clone()));
+            match decision.rule.filter(|_| decision.action == Action::Deny) {
+                None => skill,
+                Some(rule) => {
+                    let (id, reason) = (skill.name.clone(), format!("denied by the rule {rule}"));
+                    left_out.push(LeftOut { id, reason, denied: None });
+                    skill.denied()
+                }
+            }
+        });
+        let tool = SkillTool::new(skills.collect());
+        let added = tool.map(|tool| runtime.add_tool(Arc::new(tool)));
         if let Some(Err(error)) = added {
             left_out.push(LeftOut { id: "skill".into(), reason: error.to_string(), denied: None });
         }

@@ -176,9 +176,9 @@ impl Haft {
         let commands = Arc::new(self.commands());
         let programs = Programs::new(Arc::clone(&commands), Arc::clone(&workspace));
         // Agents bring their own rules.
-        let policy = self.policy_with(Vec::new())?;
+        let (policy, own) = (self.policy_with(Vec::new())?, self.policy()?);
         let mut runtime = Runtime::builder(&self.project).registry(registry);
-        let hooks = self.hooks(programs.clone(), &self.policy()?)?;
+        let hooks = self.hooks(programs.clone(), &own)?;
         if !hooks.is_empty() {
             runtime = runtime.hook(hooks);
         }
@@ -195,7 +195,7 @@ impl Haft {
             .limits(self.limits())
             .tool_room(tool_room);
         let runtime = runtime.build();
-        let unusable = self.add_tools(&runtime, &programs);
+        let unusable = self.add_tools(&runtime, &programs, &own);
         *self.unusable.lock().unwrap_or_else(PoisonError::into_inner) = unusable;
         Ok(runtime)
     }

@@ -134,3 +134,24 @@ fn a_projects_skill_with_scripts_waits_for_trust_and_loses_it_with_a_change() {
     world.put("work/.haft/skills/lint/run.py", "print(2)");
     assert!(!load(&world).stdout.contains("Run it."));
 }
+
+#[test]
+fn skills_that_rules_deny_are_not_told_of() {
+    let world = World::new();
+    for name in ["good", "better"] {
+        let text = format!("---\nname: {name}\ndescription: Does {name}.\n---\nWords.");
+        world.put(&format!("work/.haft/skills/{name}/SKILL.md"), text);
+    }
+    world.user_config("[permission.skill]\n\"good\" = \"deny\"\n");
+    // Words alone need no trust.
+    let shown = world.haft(&["schema", "skill"]).run().done().stdout;
+    assert!(shown.contains("Does better.") && !shown.contains("good"), "{shown}");
+    let denied = world.call("skill", &json!({ "name": "good" }), &["--allow-all"]).coded(3);
+    assert!(denied.message().contains("by the rule `skill good = deny`"), "{}", denied.message());
+    let unknown = world.call("skill", &json!({ "name": "best" }), &["--allow-all"]).coded(1);
+    assert!(unknown.message().ends_with("there are: better"), "{}", unknown.message());
+    let left_out = world.haft(&["tools"]).run().done().stdout;
+    assert!(left_out.contains("good: not offered: denied by the rule"), "{left_out}");
+    world.user_config("[permission.skill]\n\"*\" = \"deny\"\n");
+    assert!(!offered(&world, "build").0.contains(&"skill".to_owned()));
+}
