@@ -1,6 +1,7 @@
 //! A tool as its manifest has it, checked before anybody is shown it.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -192,7 +193,7 @@ fn program(
     search: &[PathBuf],
 ) -> Result<PathBuf, String> {
     let path = if given.contains('/') {
-        beside(given, folder, origin)?
+        beside(given, "program", folder, origin)?
     } else {
         let found = search.iter().map(|place| place.join(given)).find(|file| can_run(file));
         found.ok_or_else(|| format!("`{}` is not on the PATH", shown(given)))?
@@ -214,15 +215,17 @@ fn argument(given: &str, folder: &Path, origin: Origin) -> Result<String, String
     if !given.starts_with("./") {
         return Ok(given.to_owned());
     }
-    beside(given, folder, origin).map(|path| path.to_string_lossy().into_owned())
+    beside(given, "argument", folder, origin).map(|path| path.to_string_lossy().into_owned())
 }
 
 /// A file that a manifest names; a project's lies in the folder of its manifests, and no link leads to it.
-fn beside(given: &str, folder: &Path, origin: Origin) -> Result<PathBuf, String> {
-    let missing = |error| format!("{error}");
-    let path = folder.join(given);
-    let real = fs_err::canonicalize(&path).map_err(missing)?;
-    let folder = fs_err::canonicalize(folder).map_err(missing)?;
+fn beside(given: &str, what: &str, folder: &Path, origin: Origin) -> Result<PathBuf, String> {
+    // Without the error's own words: they tell of a path that nobody wrote.
+    let real = std::fs::canonicalize(folder.join(given)).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("its {what} `{}` is not there", shown(given)),
+        _ => format!("its {what} `{}` cannot be found: {error}", shown(given)),
+    })?;
+    let folder = fs_err::canonicalize(folder).map_err(|error| error.to_string())?;
     if origin == Origin::Project {
         let plain = folder.join(given.trim_start_matches("./"));
         if !real.starts_with(&folder) || real != plain {

@@ -339,6 +339,8 @@ async fn a_broken_file_is_reported_and_harms_no_other() {
         "within",
     ];
     assert_eq!(names, expected);
+    let gone = broken.iter().find(|one| one.path.ends_with("gone.toml")).unwrap();
+    assert_eq!(gone.reason, "its program `./gone` is not there");
     assert!(broken.iter().all(|one| one.reason.len() < 6_000), "{broken:?}");
     let own: Vec<_> = world.toolset.names();
     assert!(own.contains(&"good".to_owned()) && !own.contains(&"link".to_owned()), "{own:?}");

@@ -166,7 +166,8 @@ fn what_is_missing_is_named() {
     assert!(says(&["run", "go", "--model", "openai/gpt-5"]).contains("set OPENAI_API_KEY"));
     assert!(says(&["run", "go", "--model", "x/y"]).contains("[provider.x]"));
     assert!(says(&["run"]).contains("say what to do"));
-    assert!(says(&["run", "go", "--replay", "none"]).contains("none"));
+    let missing = says(&["run", "go", "--replay", "/none"]);
+    assert!(missing.starts_with("haft: /none cannot be read:"), "{missing}");
 }
 
 #[test]

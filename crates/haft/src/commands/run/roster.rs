@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use haft_agent::provider::{Patience, Patient, Provider, Recording, Remote, Replay};
+use anyhow::{Context, anyhow, bail};
+use haft_agent::provider::{Patience, Patient, Provider, Recording, Remote, Replay, ReplayError};
 use haft_agent::{Agent, Instructions, Mode, ModelSettings, Part, Roster, Surroundings};
 use haft_custom::AgentMode;
 use haft_runtime::permission::{Action, Effect};
@@ -179,7 +179,11 @@ fn failed(error: anyhow::Error) -> ToolError {
 fn chosen(haft: &Haft, args: &RunArgs) -> anyhow::Result<(Chosen, Source)> {
     let here = |path: &std::path::PathBuf| haft.environment.current_dir.join(path);
     if let Some(path) = args.replay.as_ref().map(here) {
-        let replay = Replay::open(&path).with_context(|| path.display().to_string())?;
+        let replay = Replay::open(&path).map_err(|error| match error {
+            // It names the file by itself.
+            ReplayError::File(error) => anyhow!(error),
+            other => anyhow!(other).context(path.display().to_string()),
+        })?;
         let model = Model { provider: "replay".to_owned(), id: "recorded".to_owned() };
         let (context, max_tokens) = (1_000_000, 8_192);
         let settings = ModelSettings { id: model.id.clone(), context, max_tokens, price: None };
