@@ -15,7 +15,7 @@ use crate::store::{PostedAsk, Store};
 /// How often is looked for an answer. A person does not notice it, and a look is one read.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long an ask stands without word from whoever waits. One whose process died is gone after this.
+/// How long an ask stands without word from whoever waits. One whose process died is gone after this at the latest.
 const LEASE: SignedDuration = SignedDuration::from_secs(15);
 
 /// How many looks come between two such words.
@@ -25,7 +25,7 @@ const LOOKS_PER_WORD: u32 = 50;
 ///
 /// It needs no connection between the two processes, and nothing is left behind: an ask is taken down
 /// when it is answered, when its deadline passes, when its call ends, and, if its process was killed,
-/// when its lease runs out.
+/// at once where the store knows of that, else when its lease runs out.
 #[derive(Clone)]
 pub struct AskQueue {
     project: String,

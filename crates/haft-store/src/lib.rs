@@ -6,6 +6,7 @@
 //! ```text
 //! <state folder>/haft.db       sessions, events, calls, grants, asks, documents
 //! <state folder>/outputs/      texts that were too long to show, one file each
+//! <state folder>/asks/         a locked file for each ask that somebody waits for
 //! ```
 //!
 //! The log of events is the one truth about a call: its row only says which events are its own, and
@@ -25,6 +26,7 @@ mod private;
 mod schema;
 mod sessions;
 mod sqlite;
+mod waiters;
 
 pub use lazy::LazyStore;
 pub use sqlite::{Options, SqliteStore};

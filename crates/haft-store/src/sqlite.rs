@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::database::Database;
 use crate::outputs::Outputs;
+use crate::waiters::Waiters;
 use crate::{asks, calls, documents, events, failure, grants, private, sessions};
 
 /// How much is kept for how long, and how patient a store is.
@@ -43,6 +44,7 @@ impl Default for Options {
 pub struct SqliteStore {
     database: Database,
     outputs: Outputs,
+    waiters: Waiters,
 }
 
 impl SqliteStore {
@@ -54,10 +56,24 @@ impl SqliteStore {
     pub fn open(dir: &Path, options: Options) -> Result<Self, StoreError> {
         let outputs = dir.join("outputs");
         private::make_folder(&outputs).map_err(|error| failure::no_folder(dir, error))?;
-        let database = Database::open(&canonical(dir)?.join("haft.db"), options.busy)?;
+        let dir = canonical(dir)?;
+        let database = Database::open(&dir.join("haft.db"), options.busy)?;
         let outputs = Outputs::new(canonical(&outputs)?, options.keep_age, options.keep_bytes);
         outputs.tidy_if_due(&database);
-        Ok(Self { database, outputs })
+        let waiters = Waiters::new(dir.join("asks"));
+        Ok(Self { database, outputs, waiters })
+    }
+}
+
+impl SqliteStore {
+    /// Whether whoever waited for this ask is dead; it is taken down then.
+    fn is_left_behind(&self, id: &AskId) -> bool {
+        let is_dead = self.waiters.is_dead(id);
+        if is_dead {
+            // If that fails, its lease ends it.
+            self.withdraw_ask(id).unwrap_or_default();
+        }
+        is_dead
     }
 }
 
@@ -127,6 +143,7 @@ impl Store for SqliteStore {
     }
 
     fn post_ask(&self, posted: &PostedAsk) -> Result<(), StoreError> {
+        self.waiters.hold(&posted.ask.id);
         asks::post(&self.database, posted)
     }
 
@@ -135,11 +152,13 @@ impl Store for SqliteStore {
         project: Option<&str>,
         now: Timestamp,
     ) -> Result<Vec<PostedAsk>, StoreError> {
-        asks::list(&self.database, project, now)
+        let mut asks = asks::list(&self.database, project, now)?;
+        asks.retain(|posted| !self.is_left_behind(&posted.ask.id));
+        Ok(asks)
     }
 
     fn answer_ask(&self, id: &AskId, reply: &Reply, now: Timestamp) -> Result<bool, StoreError> {
-        asks::answer(&self.database, id, reply, now)
+        Ok(!self.is_left_behind(id) && asks::answer(&self.database, id, reply, now)?)
     }
 
     fn ask_answer(&self, id: &AskId) -> Result<Option<Reply>, StoreError> {
@@ -151,6 +170,7 @@ impl Store for SqliteStore {
     }
 
     fn withdraw_ask(&self, id: &AskId) -> Result<(), StoreError> {
+        self.waiters.release(id);
         asks::withdraw(&self.database, id)
     }
 

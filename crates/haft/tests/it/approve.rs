@@ -115,6 +115,20 @@ fn an_ask_goes_when_its_call_is_cancelled() {
 }
 
 #[test]
+fn an_ask_whose_process_was_killed_is_gone_at_once() {
+    let world = World::new();
+    let (first, posted) = write(&world, "a.txt", "hello\n");
+    let (_second, other) = write(&world, "b.txt", "hello\n");
+    // Dropping it kills it.
+    drop(first);
+    let ran = world.haft(&["approve", "allow", id(&posted)]).run().coded(2);
+    assert!(ran.stderr.contains("no ask"), "{ran:?}");
+    assert_eq!(asks(&world), [other], "the other is still waited for");
+    let files = fs_err::read_dir(world.path("state/haft/asks")).unwrap();
+    assert_eq!(files.count(), 1, "nothing is left of it");
+}
+
+#[test]
 fn whoever_watches_is_asked_as_asks_come() {
     let world = World::new();
     let seat = world.sit(&["approve", "watch"]).sees("waiting for asks");
