@@ -1,5 +1,7 @@
 //! A session as a person reads it: the model's words, a line for each call, and what runs right now.
 
+mod outcome;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use serde_json::Value;
 use crate::diff::in_colour;
 use crate::print::Printer;
 use crate::terminal::Terminal;
+use outcome::Outcome;
 
 /// Most lines of one call's diff.
 const DIFF_LINES: usize = 40;
@@ -147,9 +150,12 @@ impl<'a> Show<'a> {
     }
 
     fn completed(&mut self, call: &CallId, tool: &str, output: &Arc<Output>) {
-        let mark = self.printer.paint(AnsiColor::Green, "✓");
+        let Outcome { went_well, words } = Outcome::of(&output.metadata);
+        let (colour, mark) =
+            if went_well { (AnsiColor::Green, "✓") } else { (AnsiColor::Red, "✗") };
+        let mark = self.printer.paint(colour, mark);
         let indent = self.end(call);
-        let title = self.printer.dim(&plain(&output.title));
+        let title = self.printer.dim(&format!("{}{words}", plain(&output.title)));
         self.beside(&format!("{indent}{mark} {} {title}", self.printer.bold(&plain(tool))));
         if let Some(diff) = output.metadata.get("diff").and_then(Value::as_str) {
             let diff = in_colour(&bounded(diff, DIFF_LINES, Keep::First), self.printer.colour);
