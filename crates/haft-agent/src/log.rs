@@ -24,10 +24,32 @@ const NOT_RUN: &str = "not run: the session was interrupted before this call beg
 pub(crate) enum Entry {
     /// The user's words.
     User { content: Vec<Content> },
-    /// The model's reply, and what it cost.
-    Assistant { content: Vec<Said>, usage: Usage },
+    /// The model's reply, what it cost, and whether it is whole.
+    Assistant {
+        content: Vec<Said>,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Extent::is_whole")]
+        extent: Extent,
+    },
     /// What stands for everything before it.
     Summary { text: String, usage: Usage },
+}
+
+/// How much there is of a reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// It reached its longest, or was cancelled: the model has more to say.
+    Cut,
+}
+
+impl Extent {
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
 }
 
 impl Entry {
@@ -56,6 +78,8 @@ pub(crate) async fn add(
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) messages: Vec<Message>,
+    /// How much there is of the last reply.
+    pub(crate) extent: Extent,
     /// What all of it has cost, what is no longer in it included.
     pub(crate) usage: Usage,
     /// Every id that a call has had.
@@ -67,8 +91,9 @@ impl Conversation {
     pub(crate) fn take(&mut self, entry: Entry) {
         match entry {
             Entry::User { content } => self.messages.push(Message::User { content }),
-            Entry::Assistant { content, usage } => {
+            Entry::Assistant { content, usage, extent } => {
                 self.usage += usage;
+                self.extent = extent;
                 let message = Message::Assistant { content };
                 self.calls.extend(message.calls().map(|call| call.id.clone()));
                 self.messages.push(message);

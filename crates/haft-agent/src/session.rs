@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::company::{Company, Spent};
 use crate::ended::{AgentError, Ended, Why};
-use crate::log::{self, Conversation, Entry};
+use crate::log::{self, Conversation, Entry, Extent};
 use crate::message::{Content, Message, ToolCall};
 use crate::provider::{Piece, Prompt, Provider, ProviderError, Stop};
 use crate::reply::Reply;
@@ -19,6 +19,9 @@ use crate::steering::Steering;
 use crate::tell::Teller;
 use crate::usage::{Price, Usage};
 use crate::window::{self, Window};
+
+/// What a model is told whose last reply was cut: no provider lets every model go on with its own words.
+const GO_ON: &str = "Your last reply was cut short. Go on where it ends.";
 
 /// Who works in a session, and with what.
 #[derive(Clone)]
@@ -122,14 +125,20 @@ impl Session {
         self.go_on(cancel).await
     }
 
-    /// Works on from where the session was left.
+    /// Works on from where the session was left, also in the middle of a reply.
     ///
     /// # Errors
     /// As [`Session::prompt`], and if the model has had the last word.
     pub async fn go_on(&mut self, cancel: &CancellationToken) -> Result<Ended, AgentError> {
         self.begin(cancel).await?;
-        if matches!(self.messages().last(), None | Some(Message::Assistant { .. })) {
-            return Err(AgentError::NothingToDo);
+        match (self.messages().last(), self.conversation.extent) {
+            (Some(Message::User { .. } | Message::Results { .. }), _) => {}
+            (Some(Message::Assistant { .. }), Extent::Cut) => {
+                self.hear_user(vec![Content::text(GO_ON)]).await?;
+            }
+            (Some(Message::Assistant { .. }), Extent::Whole) | (None, _) => {
+                return Err(AgentError::NothingToDo);
+            }
         }
         let before = self.spent();
         self.heed_steering().await?;
@@ -201,8 +210,9 @@ impl Session {
         match whole {
             Ok(true) => {
                 let (stop, usage) = (reply.stop(), reply.usage);
+                let extent = if stop == Stop::Length { Extent::Cut } else { Extent::Whole };
                 let content = reply.finish(|id| self.conversation.calls.contains(id));
-                self.add(message.clone(), Entry::Assistant { content, usage }).await?;
+                self.add(message.clone(), Entry::Assistant { content, usage, extent }).await?;
                 self.window.counted(self.messages().len(), usage.total());
                 Ok(Some(Replied { message, stop }))
             }
@@ -210,7 +220,8 @@ impl Session {
                 let usage = reply.usage;
                 let content = reply.interrupted();
                 if !content.is_empty() {
-                    self.add(message, Entry::Assistant { content, usage }).await?;
+                    let extent = Extent::Cut;
+                    self.add(message, Entry::Assistant { content, usage, extent }).await?;
                 }
                 Ok(None)
             }

@@ -122,6 +122,25 @@ fn a_session_is_continued_by_another_process() {
 }
 
 #[test]
+fn a_reply_that_was_cut_goes_on() {
+    for kind in ["anthropic", "openai", "openai-chat"] {
+        let model = Model::start(vec![Turn::say("and so they lived.")]).unwrap();
+        let world = world(&model, kind);
+        let cut = json!({ "said": [{ "type": "text", "text": "Once upon a" }], "stop": "length" });
+        let tape = world.put("cut.jsonl", format!("{{\"haft_conversation\": 1}}\n{cut}\n"));
+        let ran = world.haft(&["run", "a tale", "--replay", &tape]).env("TEST_KEY", "k").run();
+        assert!(ran.coded(1).stderr.contains("--continue goes on"));
+        let ran = world.haft(&["run", "--continue"]).env("TEST_KEY", "k").run().done();
+        assert_eq!(ran.stdout, "and so they lived.\n");
+        let asked = model.requests().pop().unwrap().body.to_string();
+        let (before, after) = asked.split_once("Once upon a").unwrap();
+        assert!(before.contains("a tale") && after.contains("cut short. Go on"), "{asked}");
+        let over = world.haft(&["run", "-c"]).env("TEST_KEY", "k").run().coded(2);
+        assert!(over.stderr.contains("last word"), "{}", over.stderr);
+    }
+}
+
+#[test]
 fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
     let turns = (0..6).map(|_| Turn::say("Yes.")).collect();
     let model = Model::start(turns).unwrap();

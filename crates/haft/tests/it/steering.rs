@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
-use haft_scripted::{Model, Turn};
+use haft_scripted::{Fault, Model, Turn};
 use serde_json::{Value, json};
 
 use crate::run;
@@ -153,6 +153,22 @@ fn a_program_cancels() {
     let result = run.hears("result");
     assert_eq!((&result["why"], &result["unread"]), (&json!("cancelled"), &json!(["too late"])));
     assert_eq!(run.code(), Some(130));
+}
+
+#[test]
+fn a_reply_that_was_cancelled_half_way_goes_on() {
+    let tale = "Once upon a time ".repeat(200);
+    let fault = |number| if number == 0 { Fault::Hang(2000) } else { Fault::None };
+    let model = Model::unreliable(vec![Turn::say(tale)], fault).unwrap();
+    let world = world(&model);
+    let mut run = Driven::start(&world, &[]);
+    run.hears("message.delta");
+    let mut run = run.sends("{\"type\":\"cancel\"}");
+    assert_eq!(run.hears("result")["why"], "cancelled");
+    world.haft(&["run", "--continue"]).run().done();
+    let asked = model.requests().pop().unwrap().body["messages"].to_string();
+    let (before, after) = asked.split_once("cut short. Go on").unwrap();
+    assert!(before.contains("Once upon") && !after.contains("Once upon"), "{asked}");
 }
 
 #[test]
