@@ -32,6 +32,9 @@ const FROM_HOOK: &str = "[from a hook at the beginning of this session]";
 /// Sessions that are looked at for the last one with a conversation; calls have sessions too.
 const LOOKED_AT: usize = 200;
 
+/// Events that are read at once.
+const PAGE: usize = 200;
+
 pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
     let prompt = args.prompt.clone().map(arguments).transpose()?;
     let id = session_id(&haft, &args)?;
@@ -117,11 +120,17 @@ fn session_id(haft: &Haft, args: &RunArgs) -> anyhow::Result<SessionId> {
     if args.prompt.is_none() && !args.go_on {
         bail!("say what to do: haft run \"PROMPT\", or `-` for standard input");
     }
-    if let Some(id) = &haft.common.session {
-        return Ok(id.clone());
-    }
     if !args.go_on {
-        return Ok(SessionId::fresh());
+        return Ok(haft.common.session.clone().unwrap_or_else(SessionId::fresh));
+    }
+    if let Some(id) = &haft.common.session {
+        if haft.store.session(id)?.is_none() {
+            bail!("there is no session {id}; `haft sessions` lists them");
+        }
+        if !has_conversation(&*haft.store, id)? {
+            bail!("session {id} has no conversation yet; leave out --continue to begin one");
+        }
+        return Ok(id.clone());
     }
     for session in haft.store.sessions(Some(&haft.project), LOOKED_AT)? {
         let first = haft.store.events(&session.id, 0, 1)?;
@@ -131,7 +140,24 @@ fn session_id(haft: &Haft, args: &RunArgs) -> anyhow::Result<SessionId> {
             return Ok(session.id);
         }
     }
-    bail!("there is no session to continue in {}; give a prompt to begin one", haft.project)
+    let instead = match args.prompt {
+        Some(_) => "leave out --continue to begin one",
+        None => "give a prompt instead to begin one",
+    };
+    bail!("there is no session to continue in {}; {instead}", haft.project)
+}
+
+/// Whether anything was said in a session; calls of its own may come before.
+fn has_conversation(store: &dyn Store, id: &SessionId) -> anyhow::Result<bool> {
+    let mut after = 0;
+    loop {
+        let events = store.events(id, after, PAGE)?;
+        if events.iter().any(|event| matches!(*event.kind, EventKind::MessageAdded { .. })) {
+            return Ok(true);
+        }
+        let Some(last) = events.last() else { return Ok(false) };
+        after = last.seq;
+    }
 }
 
 /// Says how it ended, in the form asked for; the answer is the exit code.

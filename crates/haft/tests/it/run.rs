@@ -141,6 +141,28 @@ fn a_reply_that_was_cut_goes_on() {
 }
 
 #[test]
+fn only_a_session_that_is_there_is_continued() {
+    let model = Model::start(vec![Turn::say("Yes.")]).unwrap();
+    let world = world(&model, "anthropic");
+    let refused = |args: &[&str], why: &str| {
+        let run = world.haft(&[&["run"], args].concat()).env("TEST_KEY", "k");
+        let said = run.run().coded(2).stderr;
+        assert!(said.contains(why), "{args:?}: {said}");
+    };
+    refused(&["--continue"], "give a prompt instead");
+    refused(&["--continue", "hi"], "leave out --continue to begin one");
+    refused(&["--continue", "hi", "--session", "s9"], "there is no session s9");
+    world.call("todoread", &json!({}), &["--session", "s1"]).done();
+    refused(&["--continue", "hi", "--session", "s1"], "s1 has no conversation yet");
+    assert!(model.requests().is_empty());
+    // After a call of its own, a session is a conversation too.
+    world.haft(&["run", "hi", "--session", "s1"]).env("TEST_KEY", "k").run().done();
+    world.haft(&["run", "-c", "hi", "--session", "s1"]).env("TEST_KEY", "k").run().done();
+    assert_eq!(model.requests().len(), 2);
+    assert_eq!(world.sessions(), 1);
+}
+
+#[test]
 fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
     let turns = (0..6).map(|_| Turn::say("Yes.")).collect();
     let model = Model::start(turns).unwrap();
