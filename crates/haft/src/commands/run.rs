@@ -37,6 +37,9 @@ const PAGE: usize = 200;
 
 pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyhow::Result<u8> {
     let prompt = args.prompt.clone().map(arguments).transpose()?;
+    if prompt.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        bail!("the prompt is empty; say what to do");
+    }
     let id = session_id(&haft, &args)?;
     let haft = &Arc::new(leader::as_before(haft, &id)?);
     let cast = Arc::new(Cast::new(haft, &args)?);

@@ -163,6 +163,18 @@ fn only_a_session_that_is_there_is_continued() {
 }
 
 #[test]
+fn an_empty_prompt_is_not_sent() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "anthropic");
+    for prompt in ["", " \n", "-"] {
+        let run = world.haft(&["run", prompt]).env("TEST_KEY", "k").stdin(" \n");
+        let said = run.run().coded(2).stderr;
+        assert!(said.contains("the prompt is empty"), "{prompt:?}: {said}");
+    }
+    assert!(model.requests().is_empty());
+}
+
+#[test]
 fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
     let turns = (0..6).map(|_| Turn::say("Yes.")).collect();
     let model = Model::start(turns).unwrap();
