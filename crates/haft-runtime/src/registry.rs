@@ -138,7 +138,8 @@ impl Entry {
         if let Some(rule) = policy.hides_tool(&self.id).or_else(|| policy.hides(&self.permission)) {
             let reason = format!("denied by the rule {rule}");
             let effect = Effect::using(self.permission.clone(), "*");
-            let denied = Some(Denial { effect, rule: Some(rule), by: DeniedBy::Rule });
+            let (more, by) = (Vec::new(), DeniedBy::Rule);
+            let denied = Some(Denial { effect, more, rule: Some(rule), by });
             return Some(LeftOut { id, reason, denied });
         }
         let reason = (self.offered)(audience).err()?;

@@ -1,5 +1,6 @@
 //! A request for access, what is answered to it, and what the model is told when the answer is no.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ use crate::ids::{AgentId, AskId, CallId, SessionId};
 use crate::output::Metadata;
 use crate::repetition;
 use crate::visible::plain;
+
+/// Most effects that a message names.
+const NAMED: usize = 8;
 
 /// Where the word stands that a hook has for an effect.
 pub(super) const HOOK: &str = "a hook";
@@ -160,6 +164,9 @@ pub enum Closed {
 pub struct Denial {
     /// What was not allowed.
     pub effect: Effect,
+    /// What else of the same call was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<Effect>,
     /// The one rule that stopped it; none where nothing decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
@@ -192,8 +199,8 @@ pub enum DeniedBy {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Effect { key, value, .. } = &self.effect;
-        let what = format!("{key} `{}`", plain(value));
+        let name = |Effect { key, value, .. }: &Effect| format!("{key} `{}`", plain(value));
+        let what = self.listed(name);
         match &self.by {
             DeniedBy::Rule => {
                 write!(f, "not allowed: {what}")?;
@@ -212,7 +219,8 @@ impl fmt::Display for Denial {
                 write!(f, "the user rejected {what}; do not retry it, ask what to do instead")
             }
             DeniedBy::Unattended | DeniedBy::Unanswered { .. } => {
-                write!(f, "{what} needs permission, and ")?;
+                let s = if self.is_one() { "s" } else { "" };
+                write!(f, "{what} need{s} permission, and ")?;
                 match self.by {
                     DeniedBy::Unanswered { seconds } => {
                         write!(f, "no answer came by `haft approve` in the {seconds} s it waited")?;
@@ -225,7 +233,8 @@ impl fmt::Display for Denial {
                 write!(f, "; it would be allowed by {}", self.would_allow())
             }
             DeniedBy::Dropped => {
-                write!(f, "{what} was dropped, because the user rejected another call beside it")
+                let was = if self.is_one() { "was" } else { "were" };
+                write!(f, "{what} {was} dropped, because the user rejected another call beside it")
             }
         }
     }
@@ -234,26 +243,59 @@ impl fmt::Display for Denial {
 impl std::error::Error for Denial {}
 
 impl Denial {
-    /// Cuts what it quotes to `bytes`.
+    /// Cuts what it quotes to `bytes`, and what else there is to what is named.
     pub(crate) fn shorten(&mut self, bytes: usize) {
-        let Effect { value, also, unproven, certain, .. } = &mut self.effect;
-        let rest = [also, unproven, certain].map(Option::as_mut);
-        for text in std::iter::once(value).chain(rest.into_iter().flatten()) {
-            *text = bound::sentence(std::mem::take(text), bytes);
+        self.more.truncate(NAMED);
+        let bytes = bytes / (1 + self.more.len());
+        for effect in std::iter::once(&mut self.effect).chain(&mut self.more) {
+            let Effect { value, also, unproven, certain, .. } = effect;
+            let rest = [also, unproven, certain].map(Option::as_mut);
+            for text in std::iter::once(value).chain(rest.into_iter().flatten()) {
+                *text = bound::sentence(std::mem::take(text), bytes);
+            }
         }
     }
 
-    /// The smallest rule or flag that would have let it through.
+    /// All that was not allowed, each thing once.
+    fn effects(&self) -> impl Iterator<Item = &Effect> {
+        let mut seen = HashSet::new();
+        let all = std::iter::once(&self.effect).chain(&self.more);
+        all.filter(move |effect| seen.insert((&effect.key, &effect.value)))
+    }
+
+    fn is_one(&self) -> bool {
+        self.effects().nth(1).is_none()
+    }
+
+    /// The same in words, as far as anybody reads on.
+    fn listed(&self, name: impl Fn(&Effect) -> String) -> String {
+        let mut names: Vec<String> = self.effects().take(NAMED).map(name).collect();
+        let more = self.effects().count() - names.len();
+        let last = if more > 0 { Some(format!("{more} more")) } else { names.pop() };
+        match (names.is_empty(), last.unwrap_or_default()) {
+            (true, last) => last,
+            (false, last) => format!("{} and {last}", names.join(", ")),
+        }
+    }
+
+    /// The smallest rules or flag that would have let it through.
     fn would_allow(&self) -> String {
-        let Effect { key, value, .. } = &self.effect;
         if self.rule.as_ref().is_some_and(|rule| rule.source == HOOK) {
             return "no rule: a hook wants the user asked".to_owned();
         }
-        let rule = format!("the rule `[permission.{key}] {value:?} = \"allow\"`");
-        if key == "edit" && !self.rule.as_ref().is_some_and(|rule| rule.protected) {
-            format!("--allow-edits, or {rule}")
+        let rule = |Effect { key, value, .. }: &Effect| {
+            format!("`[permission.{key}] {value:?} = \"allow\"`")
+        };
+        let rules = if self.is_one() {
+            format!("the rule {}", rule(&self.effect))
         } else {
-            rule
+            format!("the rules {} together", self.listed(rule))
+        };
+        let is_protected = self.rule.as_ref().is_some_and(|rule| rule.protected);
+        if !is_protected && self.effects().all(|effect| effect.key == "edit") {
+            format!("--allow-edits, or {rules}")
+        } else {
+            rules
         }
     }
 }

@@ -156,6 +156,7 @@ impl Gate {
                     let by = DeniedBy::Rule;
                     return Err(Box::new(Denial {
                         effect: effect.clone(),
+                        more: Vec::new(),
                         rule: decision.rule,
                         by,
                     })
@@ -227,8 +228,9 @@ impl Gate {
             Closed::Dropped => DeniedBy::Dropped,
             Closed::Abandoned => return Err(abandoned(cx)),
         };
-        let Some(effect) = pending.ask.effects.first().cloned() else { return Ok(()) };
-        Err(Box::new(Denial { effect, rule: pending.rule.clone(), by }).into())
+        let Some((effect, more)) = pending.ask.effects.split_first() else { return Ok(()) };
+        let (effect, more) = (effect.clone(), more.to_vec());
+        Err(Box::new(Denial { effect, more, rule: pending.rule.clone(), by }).into())
     }
 
     /// Keeps what *always* allows from now on.

@@ -46,6 +46,20 @@ async fn with_nobody_there_the_message_names_what_would_allow_it() {
 }
 
 #[tokio::test]
+async fn all_that_was_not_allowed_is_named_on_a_no() {
+    for (reply, words) in [
+        (Reply::Unattended, "free `x` and obey `y` need permission"),
+        (Reply::Reject { feedback: None }, "rejected free `x` and obey `y`"),
+    ] {
+        let world = World::with(|builder| builder.host(Scripted::always_says(reply))).await;
+        let settled = world.run(json!({ "what": "ask_two", "text": "y" })).await.to_json();
+        let message = settled["error"]["message"].as_str().unwrap();
+        assert!(message.contains(words), "{message}");
+        assert_eq!(settled["error"]["denial"]["more"][0]["value"], "y");
+    }
+}
+
+#[tokio::test]
 async fn the_users_own_words_reach_the_model() {
     let feedback = Some("use the other file".to_owned());
     let host = Scripted::always_says(Reply::Reject { feedback });

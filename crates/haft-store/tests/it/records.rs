@@ -44,6 +44,7 @@ fn every_kept_kind() -> Vec<EventKind> {
     };
     let denial = Denial {
         effect: Effect::run("rm -rf /").unproven("who knows"),
+        more: vec![Effect::run("ls")],
         rule: Some(rule.clone()),
         by: DeniedBy::User { feedback: Some("no".into()) },
     };

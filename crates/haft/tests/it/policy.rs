@@ -181,6 +181,29 @@ fn an_agents_rules_are_checked_and_shown_with_the_others() {
 }
 
 #[test]
+fn a_denied_call_names_the_rules_that_together_allow_it() {
+    let world = World::new();
+    let args = json!({ "command": "echo 1; touch new.txt; touch new.txt" });
+    let said = world.call("bash", &args, &[]).coded(3).message();
+    let rules = said.split('`').filter(|part| part.starts_with("[permission."));
+    // As keys with dots: a table may stand in a file only once.
+    let rules: Vec<String> =
+        rules.map(|rule| rule.replacen('[', "", 1).replacen("] ", ".", 1)).collect();
+    assert!(rules.len() > 1, "{said}");
+    let policy = world.policy(&rules.join("\n"));
+    world.call("bash", &args, &["--policy", &policy]).done();
+    // Each of them is needed.
+    for left_out in 0..rules.len() {
+        let mut some = rules.clone();
+        some.remove(left_out);
+        world.call("bash", &args, &["--policy", &world.policy(&some.join("\n"))]).coded(3);
+    }
+    let many: String = (0..30).map(|number| format!("echo {number}; ")).collect();
+    let said = world.call("bash", &json!({ "command": many }), &[]).coded(3).message();
+    assert!(said.contains("`echo 7` and 22 more need permission"), "{said}");
+}
+
+#[test]
 fn an_unknown_agent_is_a_usage_error() {
     let world = World::new();
     world.user_config(REVIEWER);
