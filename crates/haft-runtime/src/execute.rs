@@ -202,7 +202,7 @@ impl Toolset {
         let (shown, args) = self.find(&call.tool, call.args, &cx.life)?; // toolset.rs: what this agent was shown
         let args = shown.parse(args, &cx.life)?; // arguments.rs: text to JSON
         let args = hook::before(self.hooks(), shown.id(), args, cx).await?; // hook.rs: may rewrite or refuse
-        let args = shown.fit(args, &cx.life)?; // arguments.rs: repairs, then the schema
+        let args = shown.fit(args, &cx.life).map_err(|error| hook::blame(error, &shown, cx))?; // arguments.rs: repairs, then the schema; hook.rs: whose fault it is
         hook::heed(self.hooks(), &shown, &args, cx).await?; // hook.rs: one may want the user asked
         self.heed_repetition(&shown, &args, cx).await?; // repetition.rs: asks before the third in a row
         let work = shown.tool.prepare(args.clone(), cx)?; // tool.rs: types; nothing has run yet

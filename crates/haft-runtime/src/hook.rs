@@ -135,6 +135,8 @@ struct Inner {
     word: Option<Word>,
     context: Vec<String>,
     input: Arc<Value>,
+    /// The arguments as the model wrote them, if a hook has rewritten them.
+    given: Option<Arc<Value>>,
 }
 
 impl Heard {
@@ -193,13 +195,33 @@ pub(crate) async fn before(
     mut args: Value,
     cx: &Context,
 ) -> Result<Value, ToolError> {
+    let mut given = None;
     for hook in hooks.iter() {
         cx.heard.see(&args);
+        given = given.or_else(|| Some(cx.heard.input()));
         let Before { args: rewritten, word, context } = hook.before(tool, args, cx).await?;
         cx.heard.hear(word, context);
         args = rewritten;
     }
+    cx.heard.lock().given = given.filter(|given| **given != args);
     Ok(args)
+}
+
+/// Whose fault it is that arguments do not fit: a hook's, if those that the model wrote did.
+pub(crate) fn blame(error: ToolError, shown: &Shown, cx: &Context) -> ToolError {
+    let given = cx.heard.lock().given.clone();
+    match error {
+        ToolError::InvalidParams { tool, detail }
+            if given.is_some_and(|given| shown.fits(Value::clone(&given))) =>
+        {
+            let reason = format!(
+                "it rewrote the arguments of {tool} into some that do not fit:\n{detail}\n\
+                 Nothing has run. The call was right; tell the user about the hook."
+            );
+            ToolError::Blocked { reason }
+        }
+        error => error,
+    }
 }
 
 /// Remembers for the hooks what runs, and asks at once where one wants the user asked and the tool

@@ -78,6 +78,11 @@ impl Shown {
         Ok(parsed.value)
     }
 
+    /// Whether arguments can be repaired so that they are valid.
+    pub(crate) fn fits(&self, args: Value) -> bool {
+        arguments::fit(self.id(), &self.schema, args).is_ok()
+    }
+
     /// Repairs and validates arguments.
     pub(crate) fn fit(&self, args: Value, life: &Life) -> Result<Value, ToolError> {
         let fitted = arguments::fit(self.id(), &self.schema, args)?;

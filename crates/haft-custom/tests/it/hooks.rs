@@ -222,7 +222,8 @@ async fn rewritten_input_is_validated_and_is_what_runs() {
         json!({}),
         json!({ "file_path": "a.txt", "odd": 1 }),
     ] {
-        world(to(bad)).await.error("read", read(), "invalid_params").await;
+        let message = world(to(bad)).await.error("read", read(), "blocked").await;
+        assert!(message.contains("it rewrote the arguments of read"), "{message}");
     }
 }
 

@@ -62,10 +62,14 @@ async fn world(before: Rewrite, after: After) -> (World, Arc<Mutex<Vec<String>>>
 #[tokio::test]
 async fn rewritten_arguments_are_validated_again() {
     let (mut world, failures) = world(|_| Ok(json!({ "what": 3 })), Ok).await;
-    let settled = world.run(json!({ "what": "say" })).await;
-    assert_eq!(settled.result.unwrap_err().kind(), "invalid_params");
+    let error = world.run(json!({ "what": "say" })).await.result.unwrap_err().to_string();
+    assert!(error.starts_with("blocked by a hook: it rewrote the arguments of obey"), "{error}");
+    assert!(error.contains("what") && !error.contains("Rewrite the call"), "{error}");
     assert_eq!(world.kinds(), ["call.pending", "call.error"]);
-    assert_eq!(*failures.lock().unwrap(), ["obey: invalid_params"]);
+    // What did not fit before is the model's to mend.
+    let error = world.run(json!({ "what": "nothing known" })).await.result.unwrap_err();
+    assert_eq!(error.kind(), "invalid_params");
+    assert_eq!(*failures.lock().unwrap(), ["obey: blocked", "obey: invalid_params"]);
 }
 
 #[tokio::test]
