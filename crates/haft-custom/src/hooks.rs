@@ -8,7 +8,7 @@ use haft_exec::{EndedBy, Exit, Reach, Stream};
 use haft_runtime::permission::{Action, Effect, PendingAsk, Policy};
 use haft_runtime::{
     Allowed, Before, Beginning as Start, BoxFuture, Context, Hook, Output, Said, SessionId,
-    ToolError, Word,
+    ToolError, Word, from_hook,
 };
 use serde_json::{Value, json};
 
@@ -262,6 +262,7 @@ impl Hook for CommandHooks {
                     output.footer.clear();
                 }
                 if let Some(context) = joined(specific.additional_context) {
+                    let context = from_hook(&context);
                     output.output = format!("{}\n\n{context}", output.output.trim_end());
                 }
             }

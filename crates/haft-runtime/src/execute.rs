@@ -330,7 +330,7 @@ fn report(error: &ToolError, metadata: &Metadata) -> ErrorReport {
     let mut report = ErrorReport::from(error);
     let context = metadata.get(CONTEXT).and_then(Value::as_array).into_iter().flatten();
     for text in context.filter_map(Value::as_str) {
-        report.message = format!("{}\n\n{text}", report.message);
+        report.message = format!("{}\n\n{}", report.message, hook::from_hook(text));
     }
     report.message = bound::sentence(report.message, ERROR_BYTES);
     if let Some(denial) = &mut report.denial {

@@ -124,6 +124,15 @@ pub struct Said {
     pub messages: Vec<String>,
 }
 
+/// What stands before the words of a hook, so that nobody takes them for a tool's or the user's.
+const FROM_HOOK: &str = "[from a hook]";
+
+/// What a hook adds for the model, marked as such.
+#[must_use]
+pub fn from_hook(words: &str) -> String {
+    format!("{FROM_HOOK}\n{words}")
+}
+
 pub(crate) type Hooks = Arc<[Arc<dyn Hook>]>;
 
 /// What the hooks of one call have said, and what they are to see of it.
@@ -268,7 +277,7 @@ pub(crate) async fn after(
         output = hook.after(tool, output, cx).await?;
     }
     for context in cx.heard.context() {
-        output.output = format!("{}\n\n{context}", output.output.trim_end());
+        output.output = format!("{}\n\n{}", output.output.trim_end(), from_hook(&context));
     }
     Ok(output)
 }

@@ -90,7 +90,7 @@ pub use documents::Documents;
 pub use error::{ErrorReport, InitError, ToolError};
 pub use event::{Delivery, DeltaKind, Draft, Event, EventKind, Events};
 pub use execute::{Call, Prepared, Settled};
-pub use hook::{Allowed, Before, Beginning, Hook, Said, Word};
+pub use hook::{Allowed, Before, Beginning, Hook, Said, Word, from_hook};
 pub use host::{Answer, Choice, Headless, Host, Question};
 pub use ids::{AgentId, AskId, BadId, CallId, GrantId, MessageId, SessionId};
 pub use lower::{Definition, Form, UnknownForm, lower};

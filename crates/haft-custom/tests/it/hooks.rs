@@ -247,9 +247,9 @@ async fn hooks_run_in_order_and_each_sees_what_the_one_before_made() {
 async fn context_stands_below_answers_and_errors() {
     let entry = || vec![(PreToolUse, answers(json!({ "additionalContext": "tests first" })))];
     let text = world(entry()).await.text("read", read()).await;
-    assert!(text.contains("alpha\n\ntests first"), "{text}");
+    assert!(text.contains("alpha\n\n[from a hook]\ntests first"), "{text}");
     let message = world(entry()).await.error("read", json!({ "file_path": "no" }), "failed").await;
-    assert!(message.ends_with("\n\ntests first"), "{message}");
+    assert!(message.ends_with("\n\n[from a hook]\ntests first"), "{message}");
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn after_a_call_a_hook_sees_the_answer_and_may_change_add_or_refuse() {
     let added =
         world(vec![(PostToolUse, after(specific(json!({ "additionalContext": "mind" }))))]).await;
     let text = added.text("read", read()).await;
-    assert!(text.contains("alpha\n\nmind"), "{text}");
+    assert!(text.contains("alpha\n\n[from a hook]\nmind"), "{text}");
     for refusing in [
         after(json!({ "decision": "block", "reason": "bad lint" })),
         hook("echo bad lint >&2; exit 2"),
@@ -291,7 +291,7 @@ async fn every_failure_is_told_and_may_be_commented_on() {
     ];
     for (tool, args, kind) in &failures {
         let message = world.error(tool, args.clone(), kind).await;
-        assert!(message.ends_with("try again"), "{message}");
+        assert!(message.ends_with("\n\n[from a hook]\ntry again"), "{message}");
     }
     let told: Vec<Value> = world
         .ground

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::{Either, Ready, poll_immediate, ready};
 use futures_util::stream::FuturesUnordered;
-use haft_runtime::{Arguments, Call, CallId, CancellationToken, Runtime, SessionId, Settled};
+use haft_runtime::{
+    Arguments, Call, CallId, CancellationToken, Runtime, SessionId, Settled, from_hook,
+};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
     ElicitRequest, ElicitResult, ElicitationAction, ErrorData, InputRequest, InputRequests,
@@ -162,7 +164,8 @@ impl Server {
                     }
                     let lost = |_| ErrorData::internal_error("the server is closing", None);
                     let mut answer = self.answer(&settled.map_err(lost)?, &open.session);
-                    answer.content.extend(open.context.drain(..).map(ContentBlock::text));
+                    let said = open.context.drain(..).map(|words| from_hook(&words));
+                    answer.content.extend(said.map(ContentBlock::text));
                     return Ok(answer.into());
                 }
                 Some(wish) = open.wishes.recv() => match reach {

@@ -281,9 +281,10 @@ async fn what_hooks_add_stands_below_the_answer_and_below_the_error() {
     let allow = rules(&[("*", "*", Action::Allow)]);
     let world = World::with(|builder| builder.policy(allow).hook(hook)).await;
     let settled = world.run(json!({ "what": "say", "text": "hello" })).await;
-    assert_eq!(settled.text(), "hello\n\nmind the gap");
+    assert_eq!(settled.text(), "hello\n\n[from a hook]\nmind the gap");
     let settled = world.run(json!({ "what": "fail", "text": "it broke" })).await;
-    assert_eq!(settled.text(), "it broke\n\nmind the gap\n\nmind the gap");
+    let added = "\n\n[from a hook]\nmind the gap";
+    assert_eq!(settled.text(), format!("it broke{added}{added}"));
     assert_eq!(settled.to_json()["error"]["message"], settled.text());
 }
 

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use anyhow::bail;
 use haft_agent::message::Content;
 use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Why};
-use haft_runtime::{EventKind, Runtime, Said, SessionId, Store, ToolError, plain, plain_lines};
+use haft_runtime::{
+    EventKind, Runtime, Said, SessionId, Store, ToolError, from_hook, plain, plain_lines,
+};
 use serde_json::{Value, json};
 
 use super::arguments;
@@ -25,9 +27,6 @@ use roster::Cast;
 
 /// What the shell is told of a run that was cancelled.
 const CANCELLED: u8 = 130;
-
-/// What stands before the words of a hook, so that nobody takes them for the user's.
-const FROM_HOOK: &str = "[from a hook at the beginning of this session]";
 
 /// Sessions that are looked at for the last one with a conversation; calls have sessions too.
 const LOOKED_AT: usize = 200;
@@ -106,7 +105,7 @@ async fn gather(
 /// Passes on what hooks say when the session begins: to the model, and to whoever looks on.
 fn tell(haft: &Haft, printer: Printer<'_>, session: &Session, said: Said) -> anyhow::Result<()> {
     for text in said.context {
-        session.steering().say(vec![Content::text(format!("{FROM_HOOK}\n{text}"))]);
+        session.steering().say(vec![Content::text(from_hook(&text))]);
     }
     for text in said.messages {
         if haft.common.jsonl {
