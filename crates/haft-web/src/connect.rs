@@ -105,7 +105,7 @@ impl Client {
             Err(_) if proxied => return Ok(Vec::new()),
             Err(error) => {
                 let host = target.host().to_owned();
-                return Err(WebError::Unreachable { host, why: error.to_string() });
+                return Err(unreachable(host, &error));
             }
         };
         let refused = addresses.iter().find_map(|it| Some((it, not_public(*it)?)));
@@ -133,7 +133,7 @@ impl Client {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 Err(WebError::Untrusted { host, why: error.to_string() })
             }
-            Err(error) => Err(WebError::Unreachable { host, why: error.to_string() }),
+            Err(error) => Err(unreachable(host, &error)),
         }
     }
 }
@@ -142,9 +142,13 @@ fn private(target: &Target, why: String) -> WebError {
     WebError::Private { host: target.host().to_owned(), why }
 }
 
+fn unreachable(host: String, error: &io::Error) -> WebError {
+    WebError::Unreachable { host, why: error.to_string(), kind: error.kind() }
+}
+
 /// Connects to the first address that answers. One that is silent does not keep the others waiting.
 async fn tcp(host: &str, addresses: &[IpAddr], port: u16) -> Result<TcpStream, WebError> {
-    let mut why = "it has no address".to_owned();
+    let mut why = io::Error::other("it has no address");
     let mut untried = addresses.iter().take(MOST_ADDRESSES);
     // Dropped with the answer, and all that still try with it.
     let mut tries = JoinSet::new();
@@ -159,9 +163,9 @@ async fn tcp(host: &str, addresses: &[IpAddr], port: u16) -> Result<TcpStream, W
                 stream.set_nodelay(true).ok();
                 return Ok(stream);
             }
-            Ok(Some(Ok(Err(error)))) => why = error.to_string(),
-            Ok(Some(Err(error))) => why = error.to_string(),
-            Ok(None) => return Err(WebError::Unreachable { host: host.to_owned(), why }),
+            Ok(Some(Ok(Err(error)))) => why = error,
+            Ok(Some(Err(error))) => why = io::Error::other(error),
+            Ok(None) => return Err(unreachable(host.to_owned(), &why)),
             // It says nothing so far: the next has its turn beside it.
             Err(_) => {}
         }
@@ -200,7 +204,7 @@ impl ProxyServer {
         let host = format!("the proxy {}", self.host);
         match SystemResolver.resolve(name).await {
             Ok(addresses) => tcp(&host, &addresses, self.port).await,
-            Err(error) => Err(WebError::Unreachable { host, why: error.to_string() }),
+            Err(error) => Err(unreachable(host, &error)),
         }
     }
 
@@ -213,8 +217,7 @@ impl ProxyServer {
         };
         let request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{authorization}\r\n");
         let host = format!("the proxy {}", self.host);
-        let failed =
-            |error: io::Error| WebError::Unreachable { host: host.clone(), why: error.to_string() };
+        let failed = |error: io::Error| unreachable(host.clone(), &error);
         stream.write_all(request.as_bytes()).await.map_err(failed)?;
         let mut answer = Vec::new();
         // Byte by byte: what follows the answer belongs to the tunnel.

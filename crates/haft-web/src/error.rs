@@ -1,5 +1,6 @@
 //! What can go wrong on the web, in sentences that say what to do.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 /// Why something was not fetched.
@@ -29,6 +30,8 @@ pub enum WebError {
         host: String,
         /// What the system said.
         why: String,
+        /// What kind of failure that is.
+        kind: ErrorKind,
     },
     /// The host cannot prove that it is who it is.
     #[error("{host} is not trusted: {why}; nothing was sent to it")]

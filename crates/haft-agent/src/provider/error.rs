@@ -14,8 +14,16 @@ pub enum ProviderError {
         /// What the network says.
         why: String,
     },
-    /// Too much is asked of it now: tried again.
-    #[error("{host} is overloaded or wants fewer requests (status {status}): {message}")]
+    /// Nobody listens at an address of this machine: tried again for a moment, in case it just starts.
+    #[error(
+        "nobody listens at {host}: start the server of the model, or change the provider's base_url"
+    )]
+    NotRunning {
+        /// Where the request was to go.
+        host: String,
+    },
+    /// It cannot do it now: tried again.
+    #[error("{host} {} (status {status}){}{}", trouble(*.status), words(.message), asks(.retry_after))]
     Busy {
         /// Who answered.
         host: String,
@@ -41,7 +49,7 @@ pub enum ProviderError {
         message: String,
     },
     /// The request is not acceptable: the user changes the key, the model or the config.
-    #[error("{host} refused the request (status {status}): {message}")]
+    #[error("{host} refused the request (status {status}){}", words(.message))]
     Refused {
         /// Who answered.
         host: String,
@@ -65,7 +73,13 @@ impl ProviderError {
     /// Whether the same request may go well another time.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Busy { .. } | Self::BrokeOff { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::NotRunning { .. }
+                | Self::Busy { .. }
+                | Self::BrokeOff { .. }
+        )
     }
 
     /// What an HTTP status other than success amounts to.
@@ -96,6 +110,28 @@ impl ProviderError {
             return Self::Refused { host: host.to_owned(), status: 0, message };
         }
         Self::BrokeOff { host: host.to_owned(), why: message }
+    }
+}
+
+/// What a status says of who sent it.
+fn trouble(status: u16) -> &'static str {
+    match status {
+        429 | 503 | 529 => "is overloaded or wants fewer requests",
+        500..=599 => "reports an error of the server",
+        _ => "wants the request another time",
+    }
+}
+
+/// The provider's words after ours, where there are any.
+fn words(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
+}
+
+fn asks(retry_after: &Option<Duration>) -> String {
+    let Some(wait) = retry_after else { return String::new() };
+    match wait.as_secs() {
+        seconds @ ..120 => format!("; it asks to wait {seconds} s"),
+        seconds => format!("; it asks to wait {} minutes", seconds.div_ceil(60)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! One request to a provider, and its answer piece by piece.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ const ERROR_BODY: usize = 64 * 1024;
 pub(crate) struct Address {
     line: Line,
     target: Target,
+    /// Host and port, for messages.
+    host: String,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -47,12 +50,13 @@ impl Address {
         headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
         // A stream that is compressed comes late.
         headers.push((ACCEPT_ENCODING, HeaderValue::from_static("identity")));
-        Ok(Self { line: Line::new(client), target, headers })
+        let (line, host) = (Line::new(client), target.authority());
+        Ok(Self { line, target, host, headers })
     }
 
-    /// The host, for messages.
+    /// Host and port, for messages.
     pub(crate) fn host(&self) -> &str {
-        self.target.host()
+        &self.host
     }
 
     /// Sends JSON, and returns when the answer begins.
@@ -65,19 +69,31 @@ impl Address {
             host: host.clone(),
             why: "it does not answer".to_owned(),
         };
-        let response = answer.map_err(|_| silent())?.map_err(|error| unsent(&host, error))?;
+        let response = answer.map_err(|_| silent())?.map_err(|error| self.unsent(error))?;
         let (status, retry_after) = (response.status.as_u16(), response.retry_after());
         Ok(Answer { status, retry_after, response, host })
     }
-}
 
-/// Why there is no answer: the network's fault passes, the config's does not.
-fn unsent(host: &str, error: WebError) -> ProviderError {
-    match error {
-        WebError::Unreachable { why, .. } | WebError::Broken { why, .. } => {
-            ProviderError::Unreachable { host: host.to_owned(), why }
+    /// Why there is no answer: the network's fault passes, the config's does not.
+    fn unsent(&self, error: WebError) -> ProviderError {
+        let host = self.host.clone();
+        match error {
+            WebError::Unreachable { host: at, kind: ErrorKind::ConnectionRefused, .. }
+                if at == self.target.host() && self.is_here() =>
+            {
+                ProviderError::NotRunning { host }
+            }
+            WebError::Unreachable { why, .. } | WebError::Broken { why, .. } => {
+                ProviderError::Unreachable { host, why }
+            }
+            error => ProviderError::Setup { why: error.to_string() },
         }
-        error => ProviderError::Setup { why: error.to_string() },
+    }
+
+    /// Whether it is on this machine.
+    fn is_here(&self) -> bool {
+        let address = self.target.address();
+        address.map_or(self.target.host() == "localhost", |address| address.is_loopback())
     }
 }
 

@@ -7,6 +7,9 @@ use haft_runtime::{BoxFuture, Form};
 
 use super::{Hear, Piece, Prompt, Provider, ProviderError};
 
+/// Tries where nobody listens: a server that does not start within a second or two was not started.
+const NOT_RUNNING: u32 = 3;
+
 /// How often and how soon something is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
@@ -26,9 +29,17 @@ impl Default for Patience {
 }
 
 impl Patience {
+    /// How often it is tried in all where this goes wrong.
+    fn attempts(&self, error: &ProviderError) -> u32 {
+        match error {
+            ProviderError::NotRunning { .. } => self.attempts.min(NOT_RUNNING),
+            _ => self.attempts,
+        }
+    }
+
     /// How long to wait after the failure of try number `attempt`; none if that was the last.
     fn wait(&self, attempt: u32, error: &ProviderError) -> Option<Duration> {
-        if attempt >= self.attempts || !error.is_passing() {
+        if attempt >= self.attempts(error) || !error.is_passing() {
             return None;
         }
         if let ProviderError::Busy { retry_after: Some(asked), .. } = error {
@@ -79,9 +90,11 @@ impl<P: Provider> Provider for Patient<P> {
                 };
                 let Some(wait) = self.patience.wait(attempt, &error) else { return Err(error) };
                 tracing::debug!(%error, attempt, ?wait, "the model is asked again");
-                hear(Piece::Again { why: error.to_string() });
-                tokio::time::sleep(wait).await;
                 attempt += 1;
+                let (most, seconds) = (self.patience.attempts(&error), wait.as_secs_f64());
+                let when = format!("try {attempt} of {most} in {seconds:.1} s");
+                hear(Piece::Again { why: format!("{error} ({when})") });
+                tokio::time::sleep(wait).await;
             }
         })
     }
@@ -114,6 +127,15 @@ mod tests {
         let patience = Patience::default();
         assert_eq!(patience.wait(1, &busy(Some(7))), Some(Duration::from_secs(7)));
         assert_eq!(patience.wait(1, &busy(Some(3600))), None);
+    }
+
+    #[test]
+    fn a_server_that_was_not_started_is_not_waited_for() {
+        let (patience, error) =
+            (Patience::default(), ProviderError::NotRunning { host: "localhost:1".into() });
+        let waits = [1, 2].map(|attempt| patience.wait(attempt, &error).unwrap());
+        assert!(waits.iter().sum::<Duration>() < Duration::from_secs(2), "{waits:?}");
+        assert_eq!(patience.wait(3, &error), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use haft_agent::message::Content;
-use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Why};
+use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Spent, Usage, Why};
 use haft_runtime::{
     EventKind, Runtime, Said, SessionId, Store, ToolError, from_hook, plain, plain_lines,
 };
@@ -55,7 +55,10 @@ pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyh
     let (crew, agent) = gather(haft, &runtime, cast, &id, attendance).await?;
     let said = match haft.begin(&runtime, &id).await {
         Ok(said) => said,
-        Err(error) => return report(haft, printer, &id, Err(AgentError::Hook(error)), Vec::new()),
+        Err(error) => {
+            let (outcome, spent) = (Err(AgentError::Hook(error)), Spent::default());
+            return report(haft, printer, &id, outcome, spent, Vec::new());
+        }
     };
     let company = crew.lead(&id, &agent).await?;
     let session = Session::open(agent, id.clone()).await?.accompanied(company);
@@ -64,10 +67,10 @@ pub(crate) async fn run(haft: Haft, printer: Printer<'_>, args: RunArgs) -> anyh
     let words = steer::words(haft, &terminal, questions, &runtime, takes_stdin);
     match drive(haft, printer, session, prompt, events, words, terminal).await? {
         (Driven::Abandoned, _) => Ok(CANCELLED),
-        (Driven::Ended(outcome), unread) => {
+        (Driven::Ended(outcome, spent), unread) => {
             crew.close().await;
             runtime.end_session(&id, "other").await;
-            report(haft, printer, &id, outcome, unread)
+            report(haft, printer, &id, outcome, spent, unread)
         }
     }
 }
@@ -168,12 +171,19 @@ fn report(
     printer: Printer<'_>,
     id: &SessionId,
     outcome: Result<Ended, AgentError>,
+    spent: Spent,
     unread: Vec<String>,
 ) -> anyhow::Result<u8> {
+    // Nothing costs nothing, also where no price is known.
+    let spent = Spent { cost: spent.cost.filter(|cost| *cost > 0.0), ..spent };
     let mut result = match &outcome {
         Ok(ended) => serde_json::to_value(ended)?,
-        Err(error) => json!({ "why": "error", "error": error.to_string() }),
+        Err(_) => serde_json::to_value(spent)?,
     };
+    if let (Err(error), Some(result)) = (&outcome, result.as_object_mut()) {
+        result.shift_insert(0, "why".to_owned(), Value::from("error"));
+        result.shift_insert(1, "error".to_owned(), Value::from(error.to_string()));
+    }
     if let Some(result) = result.as_object_mut() {
         result.insert("session".to_owned(), json!(id));
         if !unread.is_empty() {
@@ -189,7 +199,7 @@ fn report(
         let too_late =
             |text: &String| format!("haft: said too late, and not read: {}", plain(text));
         unread.iter().map(too_late).for_each(|line| printer.note(line));
-        say(haft, printer, id, &outcome);
+        say(haft, printer, id, &outcome, spent);
     }
     Ok(match outcome {
         Ok(Ended { why: Why::Done, .. }) => 0,
@@ -201,8 +211,19 @@ fn report(
 }
 
 /// The last line: how it ended, and what it cost.
-fn say(haft: &Haft, printer: Printer<'_>, id: &SessionId, outcome: &Result<Ended, AgentError>) {
+fn say(
+    haft: &Haft,
+    printer: Printer<'_>,
+    id: &SessionId,
+    outcome: &Result<Ended, AgentError>,
+    spent: Spent,
+) {
     let line = match outcome {
+        Err(error @ AgentError::Provider(_)) => {
+            let (error, costs) =
+                (plain_lines(&error.to_string()), costs(spent.usage, spent.cost, id));
+            format!("haft: {error}\nhaft run --continue goes on · {costs}")
+        }
         Err(error) => plain_lines(&format!("haft: {error}")),
         Ok(ended) => {
             let how = match ended.why {
@@ -215,15 +236,17 @@ fn say(haft: &Haft, printer: Printer<'_>, id: &SessionId, outcome: &Result<Ended
             };
             let reason = ended.reason.as_deref().map(|it| format!(": {}", plain(it)));
             let reason = reason.unwrap_or_default();
-            let read = ended.usage.input + ended.usage.cache_read + ended.usage.cache_write;
-            let cost = ended.cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
-            format!(
-                "{how}{reason} · {read} tokens read, {} written{cost} · {id}",
-                ended.usage.output
-            )
+            format!("{how}{reason} · {}", costs(ended.usage, ended.cost, id))
         }
     };
     let colour = haft.environment.colour && haft.environment.stderr_is_terminal;
     let line = Printer { colour, ..printer }.dim(&line);
     printer.note(line);
+}
+
+/// What was read and written for how much, and where.
+fn costs(usage: Usage, cost: Option<f64>, id: &SessionId) -> String {
+    let read = usage.input + usage.cache_read + usage.cache_write;
+    let cost = cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
+    format!("{read} tokens read, {} written{cost} · {id}", usage.output)
 }

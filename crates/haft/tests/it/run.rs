@@ -175,6 +175,42 @@ fn an_empty_prompt_is_not_sent() {
 }
 
 #[test]
+fn a_model_that_is_not_running_is_told_soon() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "openai-chat");
+    let place = model.url().trim_start_matches("http://").to_owned();
+    drop(model);
+    let ran = world.haft(&["run", "go", "--session", "s1"]).env("TEST_KEY", "k").run().coded(1);
+    let err = &ran.stderr;
+    assert_eq!(err.matches("asked again").count(), 2, "{err}");
+    assert!(err.contains("(try 2 of 3 in 0.") && err.contains("(try 3 of 3 in "), "{err}");
+    assert_eq!(err.matches(&format!("nobody listens at {place}")).count(), 3, "{err}");
+    assert!(err.contains("haft run --continue goes on") && err.ends_with("s1\n"), "{err}");
+}
+
+#[test]
+fn what_is_wrong_at_a_provider_is_told_with_what_was_spent() {
+    let model = Model::unreliable(script(), |number| match number {
+        0 => Fault::Status(500, None),
+        1 => Fault::None,
+        _ => Fault::Status(429, Some(3600)),
+    });
+    let model = model.unwrap();
+    let world = world(&model, "anthropic");
+    let ran = world.haft(&["run", "go", "--session", "s1"]).env("TEST_KEY", "k").run().coded(1);
+    let err = &ran.stderr;
+    assert!(err.contains("reports an error of the server (status 500)"), "{err}");
+    assert!(err.contains("(try 2 of 8 in 0."), "{err}");
+    assert!(err.contains("wants fewer requests (status 429)"), "{err}");
+    assert!(err.contains("it asks to wait 60 minutes\nhaft run --continue goes on"), "{err}");
+    assert!(err.ends_with("100 tokens read, 10 written · $0.0020 · s1\n"), "{err}");
+    let ran = world.haft(&["run", "-c", "go", "--json"]).env("TEST_KEY", "k").run().coded(1);
+    let result = ran.json();
+    assert_eq!((&result["why"], &result["session"]), (&json!("error"), &json!("s1")));
+    assert_eq!(result["usage"]["input"], 0);
+}
+
+#[test]
 fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
     let turns = (0..6).map(|_| Turn::say("Yes.")).collect();
     let model = Model::start(turns).unwrap();

@@ -1,7 +1,7 @@
 //! A session at work, while somebody looks on, speaks, or ends it.
 
 use haft_agent::message::Content;
-use haft_agent::{AgentError, Ended, Session, Steering};
+use haft_agent::{AgentError, Ended, Session, Spent, Steering};
 use haft_mcp::client::{State, Trouble};
 use haft_runtime::{
     CancellationToken, Delivery, Event, EventKind, Events, Question, SessionId, plain,
@@ -17,8 +17,8 @@ use crate::terminal::Terminal;
 
 /// How a run ended.
 pub(super) enum Driven {
-    /// By itself, or because it was cancelled.
-    Ended(Result<Ended, AgentError>),
+    /// By itself, or because it was cancelled; what was spent until then.
+    Ended(Result<Ended, AgentError>, Spent),
     /// At once: whoever cancelled it would not wait.
     Abandoned,
 }
@@ -38,10 +38,11 @@ pub(super) async fn drive(
     let mut screen = Screen::new(haft, printer, terminal, session.id().clone());
     let mut signals = Signals::new()?;
     let work = async {
-        match prompt {
+        let outcome = match prompt {
             Some(text) => session.prompt(vec![Content::text(text)], &cancel).await,
             None => session.go_on(&cancel).await,
-        }
+        };
+        (outcome, session.spent())
     };
     let mut work = std::pin::pin!(work);
     let driven = loop {
@@ -49,7 +50,7 @@ pub(super) async fn drive(
             biased;
             Some(delivery) = events.next() => screen.heed(delivery)?,
             Some(trouble) = haft.servers.trouble() => screen.trouble(&trouble)?,
-            outcome = &mut work => break Driven::Ended(outcome),
+            (outcome, spent) = &mut work => break Driven::Ended(outcome, spent),
             Some(word) = words.next() => match word {
                 Word::Say(text) => {
                     steering.say(vec![Content::text(text)]);
