@@ -32,8 +32,19 @@ pub struct Surroundings<'a> {
 /// The instructions of a project and of its user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// Where each comes from, and what it says; the nearest first.
-    pub found: Vec<(String, String)>,
+    /// The nearest first.
+    pub found: Vec<Instruction>,
+}
+
+/// The instructions of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Where they come from.
+    pub from: String,
+    /// What they say, as far as it was read.
+    pub text: String,
+    /// Bytes of all that they say.
+    pub size: u64,
 }
 
 impl Instructions {
@@ -45,7 +56,7 @@ impl Instructions {
         let of_folder = |folder: &Path| {
             NAMES.iter().find_map(|name| read(around, &folder.join(name).to_string_lossy()))
         };
-        let mut found: Vec<(String, String)> = folders.filter_map(of_folder).collect();
+        let mut found: Vec<Instruction> = folders.filter_map(of_folder).collect();
         if found.is_empty() {
             found.extend(of_folder(root));
         }
@@ -55,7 +66,9 @@ impl Instructions {
     /// Adds what the user wants everywhere; it comes last.
     #[must_use]
     pub fn and(mut self, from: impl Into<String>, text: impl Into<String>) -> Self {
-        self.found.push((from.into(), text.into()));
+        let (from, text) = (from.into(), text.into());
+        let size = text.len() as u64;
+        self.found.push(Instruction { from, text, size });
         self
     }
 
@@ -69,12 +82,12 @@ impl Instructions {
             MANNERS.trim_end()
         );
         let mut room = MOST;
-        for (from, says) in &self.found {
+        for Instruction { from, text: says, size } in &self.found {
             let end = says.floor_char_boundary(room.min(says.len()));
             let shown = says.get(..end).unwrap_or_default();
             text.push_str(&format!("\n# Instructions from {from}\n\n{}\n", shown.trim_end()));
             if end < says.len() {
-                let missing = says.len() - end;
+                let missing = size.saturating_sub(end as u64);
                 text.push_str(&format!("[{missing} more bytes; read the file for the rest]\n"));
             }
             room -= end;
@@ -84,7 +97,7 @@ impl Instructions {
 }
 
 /// Reads a file with instructions; none if there is none that may be read.
-fn read(around: &Surroundings<'_>, path: &str) -> Option<(String, String)> {
+fn read(around: &Surroundings<'_>, path: &str) -> Option<Instruction> {
     let place = around.workspace.locate(path).ok()?;
     place.inside.as_ref()?;
     let effect = Effect::on_path(EffectKind::Read, &place.path, around.workspace.root());
@@ -93,8 +106,9 @@ fn read(around: &Surroundings<'_>, path: &str) -> Option<(String, String)> {
     }
     let opened = around.workspace.open_place(&place).ok()?;
     let mut bytes = Vec::new();
-    // One byte more, so that what is left out is told.
+    // One byte more, so that it is known that some is left out.
     opened.file.take(MOST as u64 + 1).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    (!text.trim().is_empty()).then(|| (place.shown(), text))
+    let size = opened.metadata.len();
+    (!text.trim().is_empty()).then(|| Instruction { from: place.shown(), text, size })
 }

@@ -23,7 +23,7 @@ mod window;
 pub use company::{Company, Spent};
 pub use crew::{Crew, CrewLimits, Mode, Part, Roster};
 pub use ended::{AgentError, Ended, Why};
-pub use instructions::{Instructions, Surroundings};
+pub use instructions::{Instruction, Instructions, Surroundings};
 pub use plan::PLAN_RULES;
 pub use reply::Reply;
 pub use session::{Agent, ModelSettings, Session};

@@ -37,7 +37,7 @@ impl Project {
             system: "linux",
         };
         let found = Instructions::find(&around);
-        let names = found.found.iter().map(|(from, _)| from.clone()).collect();
+        let names = found.found.iter().map(|found| found.from.clone()).collect();
         (names, found.system(&around))
     }
 }
@@ -61,7 +61,11 @@ fn the_nearest_instructions_come_first() {
 fn long_instructions_are_cut_and_it_is_said() {
     let project = Project::new(&[("AGENTS.md", &"é".repeat(30_000))]);
     let (_, told) = project.found("");
-    assert!(told.len() < 40_000 && told.contains("more bytes"), "{}", told.len());
+    assert!(told.len() < 40_000 && told.contains("[27232 more bytes; read"), "{}", told.len());
+    // What was read before takes its share of the room.
+    let project = Project::new(&[("a/AGENTS.md", "abc"), ("AGENTS.md", &"x".repeat(3_000_000))]);
+    let (_, told) = project.found("a");
+    assert!(told.contains("[2967235 more bytes; read"), "{}", told.get(30_000..).unwrap());
 }
 
 #[test]
