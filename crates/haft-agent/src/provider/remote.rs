@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use haft_runtime::{BoxFuture, Form};
-use haft_web::Client;
+use haft_web::{Client, Target};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -96,7 +96,7 @@ impl Remote {
     /// If the address or the key cannot be used.
     pub fn new(endpoint: Endpoint, client: Arc<Client>) -> Result<Self, ProviderError> {
         let Endpoint { protocol, base_url, key, options } = endpoint;
-        let url = format!("{}{}", base_url.trim_end_matches('/'), protocol.path());
+        let url = format!("{}{}", protocol.base(&base_url), protocol.path());
         let address = Address::new(client, &url, protocol.headers(key.as_ref())?)?;
         Ok(Self { protocol, address, options })
     }
@@ -194,6 +194,15 @@ pub(super) fn number(event: &Value, place: &str) -> u64 {
 }
 
 impl Protocol {
+    /// The base of all addresses. Anthropic's own clients are told the host alone.
+    fn base(self, given: &str) -> String {
+        let base = given.trim_end_matches('/');
+        let is_host =
+            Target::parse(base).is_ok_and(|target| matches!(&*target.path_and_query(), "" | "/"));
+        let version = if self == Self::Anthropic && is_host { "/v1" } else { "" };
+        format!("{base}{version}")
+    }
+
     fn path(self) -> &'static str {
         match self {
             Self::Anthropic => "/messages",

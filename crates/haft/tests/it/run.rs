@@ -211,6 +211,19 @@ fn what_is_wrong_at_a_provider_is_told_with_what_was_spent() {
 }
 
 #[test]
+fn anthropics_protocol_is_spoken_at_a_host_without_a_path_too() {
+    let model = Model::start(vec![Turn::say("Yes.")]).unwrap();
+    let world = world(&model, "anthropic");
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    for (base, path) in [("", "/v1/messages"), ("/", "/v1/messages"), ("/x/v1", "/x/v1/messages")] {
+        let url = model.url();
+        world.user_config(&config.replace(&format!("{url}/v1"), &format!("{url}{base}")));
+        world.haft(&["run", "hi"]).env("TEST_KEY", "k").run().done();
+        assert_eq!(model.requests().pop().unwrap().path, path);
+    }
+}
+
+#[test]
 fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
     let turns = (0..6).map(|_| Turn::say("Yes.")).collect();
     let model = Model::start(turns).unwrap();
