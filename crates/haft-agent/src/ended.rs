@@ -1,10 +1,10 @@
 //! How the work on a prompt ends, well or not.
 
 use haft_runtime::ToolError;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::provider::{ProviderError, Stop};
-use crate::usage::Usage;
+use crate::usage::{Usage, dollars};
 
 /// How a prompt was dealt with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,8 +19,12 @@ pub struct Ended {
     /// What this prompt cost.
     pub usage: Usage,
     /// The same in dollars, where the price is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "told")]
     pub cost: Option<f64>,
+}
+
+fn told<S: Serializer>(cost: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    cost.map(dollars).serialize(to)
 }
 
 /// Why the work on a prompt ended.

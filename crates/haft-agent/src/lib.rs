@@ -28,4 +28,4 @@ pub use plan::PLAN_RULES;
 pub use reply::Reply;
 pub use session::{Agent, ModelSettings, Session};
 pub use steering::Steering;
-pub use usage::{Price, Usage};
+pub use usage::{Price, Usage, dollars};

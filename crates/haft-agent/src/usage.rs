@@ -70,9 +70,21 @@ impl Price {
     }
 }
 
+/// Dollars as they are told: to a part that is less than a token costs, and no digit of chance after it.
+#[must_use]
+pub fn dollars(cost: f64) -> f64 {
+    (cost * 1e8).round() / 1e8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dollars_are_told_without_digits_of_chance() {
+        assert_eq!(dollars(0.1 + 0.2).to_string(), "0.3");
+        assert_eq!(dollars(0.000_000_05).to_string(), "0.00000005");
+    }
 
     #[test]
     fn every_kind_of_token_has_its_price() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use haft_agent::message::Content;
-use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Spent, Usage, Why};
+use haft_agent::{Agent, AgentError, Crew, Ended, Roster, Session, Spent, Usage, Why, dollars};
 use haft_runtime::{
     EventKind, Runtime, Said, SessionId, Store, ToolError, from_hook, plain, plain_lines,
 };
@@ -175,7 +175,8 @@ fn report(
     unread: Vec<String>,
 ) -> anyhow::Result<u8> {
     // Nothing costs nothing, also where no price is known.
-    let spent = Spent { cost: spent.cost.filter(|cost| *cost > 0.0), ..spent };
+    let cost = spent.cost.filter(|cost| *cost > 0.0).map(dollars);
+    let spent = Spent { cost, ..spent };
     let mut result = match &outcome {
         Ok(ended) => serde_json::to_value(ended)?,
         Err(_) => serde_json::to_value(spent)?,

@@ -258,6 +258,18 @@ fn a_session_goes_on_with_the_agent_and_the_model_that_led_it() {
 }
 
 #[test]
+fn a_cost_is_told_without_digits_of_chance() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "anthropic");
+    let config = fs_err::read_to_string(world.path("config/haft/config.toml")).unwrap();
+    // Three times 100 tokens read and 10 written, which floating point makes 0.0004590000000000001.
+    world.user_config(&config.replace("input = 10.0, output = 100.0", "input = 1.1, output = 4.3"));
+    let run = world.haft(&["run", "go", "--json", "--allow-edits"]).env("TEST_KEY", "k");
+    let told = run.run().done().stdout;
+    assert!(told.contains("\"cost\":0.000459,"), "{told}");
+}
+
+#[test]
 fn a_recorded_session_is_replayed_without_a_model() {
     let model = Model::start(script()).unwrap();
     let world = world(&model, "openai-chat");
