@@ -289,7 +289,8 @@ fn list(views: &[View]) -> Output {
     let line = |view: &View| format!("{}: {}", view.named(), view.standing());
     let lines: Vec<String> = views.iter().map(line).collect();
     let all: Vec<Value> = views.iter().map(facts).collect();
-    Output::new(format!("{} tasks", views.len()), lines.join("\n")).with("tasks", all)
+    let s = if views.len() == 1 { "" } else { "s" };
+    Output::new(format!("{} task{s}", views.len()), lines.join("\n")).with("tasks", all)
 }
 
 /// A task for every surface.

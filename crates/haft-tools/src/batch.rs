@@ -11,6 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::search::counted;
+
 /// Runs several calls.
 pub(crate) struct Batch;
 
@@ -145,9 +147,10 @@ fn report(calls: &[Prepared], results: Vec<Result<Output, ToolError>>) -> Output
             }
         }
     }
+    let made = counted(calls.len() as u64, "call");
     let title = match failed {
-        0 => format!("{} calls", calls.len()),
-        _ => format!("{} calls, {failed} failed", calls.len()),
+        0 => made,
+        _ => format!("{made}, {failed} failed"),
     };
     let output = Output::new(title, sections.join("\n\n")).with("calls", json!(entries));
     Output { attachments, keep: Keep::Both, ..output }

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::change::{Attempt, Change, Changes, Gist, current};
 use crate::files::Files;
+use crate::search::counted;
 use crate::stamps::{Sight, Stamp};
 use crate::text_file::{TextFile, stamp_after};
 
@@ -270,8 +271,8 @@ fn replace(file: TextFile, edits: &[One], stamp: &Stamp) -> Result<Planned, Tool
 fn describe(change: &Change, spans: &[Span]) -> String {
     let shown = change.place.shown();
     if change.before.is_none() {
-        let lines = change.texts.1.lines().count();
-        return format!("Created {shown} ({lines} lines).");
+        let lines = counted(change.texts.1.lines().count() as u64, "line");
+        return format!("Created {shown} ({lines}).");
     }
     let mut text = match spans {
         [span] => format!("Edited {shown}, {}.", lines(span)),

@@ -15,6 +15,7 @@ use crate::bash::NO_COMMANDS;
 use crate::bash::answer::denied;
 use crate::commands::Commands;
 use crate::jobs::{Job, State};
+use crate::search::counted;
 
 /// How long is waited if it is not told otherwise, in ms.
 const WAIT: u64 = 30_000;
@@ -151,8 +152,9 @@ impl Jobs {
             let (state, unread) = (stands(job), total - read.min(total));
             let command: String = job.command.chars().take(120).collect();
             format!(
-                "{}: {state}, {unread} bytes unread: {}",
+                "{}: {state}, {} unread: {}",
                 job.number,
+                counted(unread, "byte"),
                 haft_runtime::plain(&command)
             )
         };
@@ -307,7 +309,8 @@ async fn write(job: &Arc<Job>, input: Option<String>, cx: &Context) -> Result<Ou
     };
     written
         .map_err(|error| ToolError::caused(format!("job {} reads no more", job.number), error))?;
-    Ok(Output::new(title, format!("{} bytes written to job {}.", text.len(), job.number)))
+    let written = counted(text.len() as u64, "byte");
+    Ok(Output::new(title, format!("{written} written to job {}.", job.number)))
 }
 
 fn title(params: &Params) -> String {
@@ -330,6 +333,7 @@ fn stands(job: &Job) -> String {
     };
     match job.state() {
         State::Running => format!("running for {:.1} s", job.started.elapsed().as_secs_f64()),
+        State::Left { count: 1, .. } => "its program has ended, 1 process runs on".to_owned(),
         State::Left { count, .. } => format!("its program has ended, {count} processes run on"),
         State::Done { exit, by: EndedBy::Timeout } => format!("timed out, {}", ended(exit)),
         State::Done { exit, by: EndedBy::Cancel } => format!("killed, {}", ended(exit)),

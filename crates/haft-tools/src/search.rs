@@ -124,10 +124,10 @@ impl NotSearched {
 /// `1 file`, `2 files`.
 pub(crate) fn counted(count: impl Into<u64>, what: &str) -> String {
     let count: u64 = count.into();
-    let plural = match what {
-        _ if count == 1 => "",
-        "match" => "es",
-        _ => "s",
-    };
-    format!("{count} {what}{plural}")
+    match what {
+        _ if count == 1 => format!("1 {what}"),
+        "match" | "process" => format!("{count} {what}es"),
+        "entry" => format!("{count} entries"),
+        _ => format!("{count} {what}s"),
+    }
 }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::change::{Attempt, Change, Changes, Current, changing, current};
 use crate::files::Files;
+use crate::search::counted;
 use crate::stamps::{Sight, Stamp};
 
 /// Writes files.
@@ -70,9 +71,10 @@ impl Tool for Write {
         let stamp = Stamp::whole(change.hash(), lines as u64);
         self.files.stamps.set(cx, &place.path, stamp).await?;
         let (shown, size) = (place.shown(), bytes.len());
+        let (lines, long) = (counted(lines as u64, "line"), counted(size as u64, "byte"));
         let text = match &change.before {
-            None => format!("Created {shown} ({lines} lines, {size} bytes)."),
-            Some(_) => format!("Replaced {shown} ({size} bytes).\n{}", change.compact().trim_end()),
+            None => format!("Created {shown} ({lines}, {long})."),
+            Some(_) => format!("Replaced {shown} ({long}).\n{}", change.compact().trim_end()),
         };
         let output = made.output(&shown, text).with("path", place.path.to_string_lossy());
         Ok(output.with("created", change.before.is_none()).with("bytes", size))

@@ -86,6 +86,12 @@ impl Printer<'_> {
     }
 }
 
+/// `1 match`, `2 matches`.
+pub(crate) fn counted(count: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Columns of text, each as wide as its widest cell.
 pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::said::Shown;
 use super::seen::Differences;
+use crate::search::counted;
 
 /// Said where undo knows only of some files.
 const UNSEEN: &str =
@@ -68,7 +69,8 @@ impl Answer {
         }
         notes.extend(missing(layers));
         if ended.unkillable > 0 {
-            notes.push(format!("[{} processes could not be ended]", ended.unkillable));
+            let count = counted(ended.unkillable as u64, "process");
+            notes.push(format!("[{count} could not be ended]"));
         }
         let end = how(ended);
         Self { metadata, text: String::new(), truncated: false, notes, end }

@@ -7,6 +7,7 @@ use haft_workspace::path::Place;
 
 use super::View;
 use crate::files::Files;
+use crate::search::counted;
 
 impl View {
     pub(super) fn folder(
@@ -28,8 +29,9 @@ impl View {
         let total = children.total;
         if skip > 0 && skip >= total {
             return Err(ToolError::failed(format!(
-                "{} has {total} entries; offset {} is past its end",
+                "{} has {}; offset {} is past its end",
                 place.shown(),
+                counted(total as u64, "entry"),
                 skip + 1
             )));
         }
@@ -43,7 +45,7 @@ impl View {
                 last + 1
             )
         } else {
-            format!("({total} entries)")
+            format!("({})", counted(total as u64, "entry"))
         };
         let output = Output::new(place.shown(), lines.join("\n"))
             .with("path", place.path.to_string_lossy())

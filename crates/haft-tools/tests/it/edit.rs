@@ -99,7 +99,7 @@ async fn what_is_ambiguous_or_missing_is_refused_and_explained() {
 async fn an_empty_old_text_creates_and_only_creates() {
     let world = World::ruled(ALLOW_ALL, Reply::Unattended).await;
     let text = world.text("edit", args("new/file.rs", "", "fn main() {}\n")).await;
-    assert_eq!(text, "Created new/file.rs (1 lines).");
+    assert_eq!(text, "Created new/file.rs (1 line).");
     let said = world.error("edit", args("new/file.rs", "", "other"), "failed").await;
     assert!(said.contains("exists already, and an empty old_string only creates"), "{said}");
     world.put("empty", "");

@@ -25,7 +25,7 @@ fn args(path: &str, content: &str) -> Value {
 async fn a_new_file_is_made_with_its_folders() {
     let world = World::ruled(ALLOW_ALL, Reply::Unattended).await;
     let answer = world.call("write", args("src/deep/new.rs", "fn main() {}\n")).await;
-    assert_eq!(answer["output"], "Created src/deep/new.rs (1 lines, 13 bytes).");
+    assert_eq!(answer["output"], "Created src/deep/new.rs (1 line, 13 bytes).");
     let metadata = &answer["metadata"];
     assert_eq!((&metadata["created"], &metadata["additions"]), (&json!(true), &json!(1)));
     assert!(metadata["diff"].as_str().unwrap().contains("+++ b/src/deep/new.rs\n"), "{metadata}");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::arguments;
 use crate::args::PolicyCommand;
 use crate::open::Haft;
-use crate::print::Printer;
+use crate::print::{Printer, counted};
 use crate::small_file;
 
 pub(crate) async fn run(
@@ -146,7 +146,8 @@ async fn simulate(haft: &Haft, printer: Printer<'_>, replay: Option<&Path>) -> a
             flip.reason
         ));
     }
-    printer.line(format!("{} of {total} calls would be decided otherwise", flips.len()));
+    let total = counted(total, "call", "calls");
+    printer.line(format!("{} of {total} would be decided otherwise", flips.len()));
     Ok(0)
 }
 

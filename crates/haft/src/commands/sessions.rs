@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::args::SessionsCommand;
 use crate::open::Haft;
-use crate::print::{Printer, columns};
+use crate::print::{Printer, columns, counted};
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -53,7 +53,7 @@ fn list(haft: &Haft, printer: Printer<'_>, all: bool, limit: usize) -> anyhow::R
         printer.line("there are no sessions here yet");
     }
     let row = |session: &Session| {
-        let mut row = vec![session.id.to_string(), format!("{} calls", session.calls)];
+        let mut row = vec![session.id.to_string(), counted(session.calls, "call", "calls")];
         row.push(session.updated.strftime("%Y-%m-%d %H:%M:%S").to_string());
         row.push(session.agent.to_string());
         row.push(session.parent.as_ref().map_or_else(String::new, |parent| format!("of {parent}")));
@@ -106,7 +106,8 @@ fn forget(
         return Ok(code);
     }
     unknown.iter().for_each(|id| printer.line(format!("{id}: there is no such session")));
-    printer.line(format!("{} sessions forgotten", forgotten.len()));
+    let count = counted(forgotten.len(), "session", "sessions");
+    printer.line(format!("{count} forgotten"));
     Ok(code)
 }
 

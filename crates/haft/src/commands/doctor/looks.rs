@@ -16,6 +16,7 @@ use haft_tools::SandboxMode;
 
 use super::{Finding, broken, fine, note};
 use crate::open::Haft;
+use crate::print::counted;
 use crate::setup::{HostName, Scope};
 use crate::small_file;
 
@@ -47,8 +48,7 @@ pub(super) async fn all(haft: &Haft) -> Vec<Finding> {
 
 fn config(haft: &Haft) -> Vec<Finding> {
     let file = |config: &crate::config::Loaded| {
-        let rules = config.rules.rules.len();
-        let rules = if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") };
+        let rules = counted(config.rules.rules.len(), "rule", "rules");
         fine("config", format!("{}: {rules}", config.path.display()))
     };
     let mut findings: Vec<Finding> = haft.configs.iter().map(file).collect();
@@ -96,7 +96,9 @@ fn store(haft: &Haft) -> Finding {
     let place = haft.environment.state_dir.as_deref().unwrap_or(Path::new("nowhere"));
     let shown = place.display();
     match tempfile::tempfile_in(place).and_then(|mut file| file.write_all(&[0; ROOM])) {
-        Ok(()) => fine("store", format!("{shown}: {} sessions", sessions.len())),
+        Ok(()) => {
+            fine("store", format!("{shown}: {}", counted(sessions.len(), "session", "sessions")))
+        }
         Err(error) => {
             broken("store", format!("{shown} cannot be written to, so no call is run: {error}"))
         }
@@ -112,8 +114,8 @@ fn journal(haft: &Haft) -> Finding {
     };
     match journal.entries() {
         Ok(entries) => {
-            let count = entries.len();
-            fine("journal", format!("{count} changes of this workspace can be looked at"))
+            let count = counted(entries.len(), "change", "changes");
+            fine("journal", format!("{count} of this workspace can be looked at"))
         }
         Err(error) => broken("journal", error.to_string()),
     }
@@ -176,8 +178,8 @@ fn server(report: &Report) -> Vec<Finding> {
     let Report { name, state, tools, left_out } = report;
     let mut findings = vec![match state {
         ServerState::Connected { software, protocol } => {
-            let count = tools.len();
-            fine("server", format!("{name}: {software}, protocol {protocol}, {count} tools"))
+            let count = counted(tools.len(), "tool", "tools");
+            fine("server", format!("{name}: {software}, protocol {protocol}, {count}"))
         }
         ServerState::Broken { why } => broken("server", format!("{name}: {why}")),
         _ => note("server", format!("{name}: not tried")),

@@ -23,7 +23,7 @@ use crate::args::{Common, ReplayArgs};
 use crate::diff;
 use crate::environment::Environment;
 use crate::open::Haft;
-use crate::print::Printer;
+use crate::print::{Printer, counted};
 
 /// Most documents of a project that are taken along.
 const DOCUMENTS: usize = 1_000;
@@ -315,6 +315,7 @@ fn report(
         printer.line(format!("the copy is in {}", folder.display()));
     }
     let how = if code == 0 { "no difference" } else { "stopped at the first difference" };
-    printer.line(format!("{same} of {total} calls came to the same; {how}"));
+    let total = counted(total, "call", "calls");
+    printer.line(format!("{same} of {total} came to the same; {how}"));
     Ok(code)
 }

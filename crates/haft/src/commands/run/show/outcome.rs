@@ -3,6 +3,8 @@
 use haft_runtime::Metadata;
 use serde_json::Value;
 
+use crate::print::counted;
+
 /// What came of a call that was answered.
 pub(super) struct Outcome {
     /// Whether it did what it was to do: a command that fails is an answer too, and no success.
@@ -55,8 +57,4 @@ fn amount(metadata: &Metadata) -> Option<String> {
 
 fn number(metadata: &Metadata, name: &str) -> Option<u64> {
     metadata.get(name).and_then(Value::as_u64)
-}
-
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
