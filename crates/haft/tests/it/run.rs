@@ -275,6 +275,12 @@ fn a_recorded_session_is_replayed_without_a_model() {
     let world = world(&model, "openai-chat");
     let run = world.haft(&["run", "go", "--allow-edits", "--record", "talk.jsonl"]);
     run.env("TEST_KEY", "k").run().done();
+    let run = world.haft(&["run", "go", "--record", "talk.jsonl"]).env("TEST_KEY", "k");
+    let said = run.run().coded(2).stderr;
+    assert!(
+        said.ends_with("talk.jsonl exists already; choose another name or remove it\n"),
+        "{said}"
+    );
     drop(model);
     world.put("work/a.txt", "alpha\n");
     let ran = world.haft(&["run", "go", "--allow-edits", "--replay", "talk.jsonl"]).run().done();

@@ -1,5 +1,6 @@
 //! Who works in `haft run`: the agent for the user, and those that it starts.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
@@ -197,10 +198,13 @@ fn chosen(haft: &Haft, args: &RunArgs) -> anyhow::Result<(Chosen, Source)> {
     let (remote, settings) = remote(haft, &model)?;
     let provider: Arc<dyn Provider> = match args.record.as_ref().map(here) {
         None => Arc::new(remote),
-        Some(path) => {
-            let recording = Recording::create(remote, &path);
-            Arc::new(recording.with_context(|| path.display().to_string())?)
-        }
+        Some(path) => match Recording::create(remote, &path) {
+            Ok(recording) => Arc::new(recording),
+            Err(ReplayError::File(error)) if error.kind() == ErrorKind::AlreadyExists => {
+                bail!("{} exists already; choose another name or remove it", path.display())
+            }
+            Err(error) => return Err(error).context(path.display().to_string()),
+        },
     };
     Ok((Chosen { provider, model, settings }, Source::Models))
 }
