@@ -7,13 +7,19 @@ mod replay;
 mod same;
 
 use anyhow::bail;
-use haft_runtime::{CallRecord, CallState, Session, SessionId, Store, plain};
+use haft_runtime::{CallRecord, CallState, EventKind, Session, SessionId, Store, plain};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::args::SessionsCommand;
 use crate::open::Haft;
 use crate::print::{Printer, columns, counted};
+
+/// Events that are looked at for the first words; calls may come before them.
+const LOOKED_AT: usize = 50;
+
+/// Most characters that are shown of them.
+const OPENING: usize = 60;
 
 pub(crate) async fn run(
     haft: &Haft,
@@ -60,11 +66,29 @@ fn list(haft: &Haft, printer: Printer<'_>, all: bool, limit: usize) -> anyhow::R
         if all {
             row.push(plain(&session.project));
         }
-        row
+        row.extend(opening(haft, &session.id)?);
+        anyhow::Ok(row)
     };
-    let rows: Vec<Vec<String>> = sessions.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = sessions.iter().map(row).collect::<anyhow::Result<_>>()?;
     columns(&rows).into_iter().for_each(|line| printer.line(line));
     Ok(0)
+}
+
+/// How the conversation of a session begins, in a few words; none if it has none.
+fn opening(haft: &Haft, id: &SessionId) -> anyhow::Result<Option<String>> {
+    let events = haft.store.events(id, 0, LOOKED_AT)?;
+    let said = events.iter().find_map(|event| match &*event.kind {
+        EventKind::MessageAdded { body, .. } => body.pointer("/content/0/text")?.as_str(),
+        _ => None,
+    });
+    Ok(said.map(|text| {
+        let mut words = plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        if let Some((end, _)) = words.char_indices().nth(OPENING) {
+            words.truncate(end);
+            words.push('…');
+        }
+        words
+    }))
 }
 
 fn show(haft: &Haft, printer: Printer<'_>, id: &SessionId, limit: usize) -> anyhow::Result<u8> {

@@ -270,6 +270,22 @@ fn a_cost_is_told_without_digits_of_chance() {
 }
 
 #[test]
+fn sessions_are_listed_with_their_first_words() {
+    let model = Model::start(script()).unwrap();
+    let world = world(&model, "anthropic");
+    let prompt = format!("mend\n  the \u{1b}[2J build {}", "x".repeat(100));
+    let run = world.haft(&["run", &prompt, "--session", "s1"]).env("TEST_KEY", "k");
+    run.run().done();
+    world.call("todoread", &json!({}), &["--session", "s2"]).done();
+    let list = world.haft(&["sessions"]).run().done().stdout;
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("s2  1 call ") && lines[0].ends_with("build"), "{list}");
+    assert!(lines[1].starts_with("s1  2 calls "), "{list}");
+    assert!(lines[1].contains("  mend the \\u{1b}[2J build xxx"), "{list}");
+    assert!(lines[1].ends_with("xxx…") && lines[1].len() < 130, "{list}");
+}
+
+#[test]
 fn a_recorded_session_is_replayed_without_a_model() {
     let model = Model::start(script()).unwrap();
     let world = world(&model, "openai-chat");
