@@ -17,8 +17,9 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<(T, String), Stri
     let rest = text.strip_prefix("---\n").ok_or("it does not begin with a line of `---`")?;
     let (head, body) = split(rest).ok_or("the line of `---` that ends its settings is missing")?;
     let head = if head.trim().is_empty() { "{}" } else { head };
-    let settings =
-        serde_saphyr::from_str(head).map_err(|error| format!("its settings: {error}"))?;
+    // In the place of the line of `---`, so that faults are told with the lines of the file.
+    let settings = serde_saphyr::from_str(&format!("\n{head}"));
+    let settings = settings.map_err(|error| format!("its settings: {error}"))?;
     Ok((settings, body.trim().to_owned()))
 }
 

@@ -75,7 +75,7 @@ impl Haft {
         let (supplied, untrusted) = custom::look(&environment, &root, store.as_ref(), &project)?;
         warnings.extend(untrusted);
         let (agents, broken) = agents::find(&environment, &supplied, &configs)?;
-        let says = |one: &Broken| format!("{}: {}, ignored", one.path.display(), one.reason);
+        let says = |one: &Broken| format!("{} is ignored: {}", one.path.display(), one.reason);
         warnings.extend(broken.iter().map(says));
         let agent = common.agent.clone().map_or_else(|| AgentId::parse(BUILD), Ok)?;
         known_agent(&agent, &agents)?;

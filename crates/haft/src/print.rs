@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Write};
 
 use anstyle::{AnsiColor, Style};
+use haft_runtime::plain_lines;
 use serde::Serialize;
 
 /// How things are printed.
@@ -84,6 +85,11 @@ impl Printer<'_> {
     pub(crate) fn style(self, style: Style, text: &str) -> String {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
+}
+
+/// A text of somebody else's with its lines, those after the first set in: none can pass for one of ours.
+pub(crate) fn set_in(text: &str) -> String {
+    plain_lines(text.trim_end()).replace('\n', "\n    ")
 }
 
 /// `1 match`, `2 matches`.

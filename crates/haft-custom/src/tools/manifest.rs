@@ -130,7 +130,8 @@ pub fn manifest_runs(path: &Path) -> String {
     let file = text.and_then(|text| toml::from_str::<File>(&text).map_err(|it| it.to_string()));
     match file {
         Ok(file) => format!("runs `{}`", shown(&file.command.join(" "))),
-        Err(why) => format!("cannot be read: {}", shown(&why)),
+        // One of a list: where it is to be mended, all lines of it are shown.
+        Err(why) => format!("cannot be read: {}", shown(why.lines().next().unwrap_or_default())),
     }
 }
 

@@ -2,13 +2,12 @@
 
 mod looks;
 
-use haft_runtime::plain;
 use serde::Serialize;
 
 use crate::args::Common;
 use crate::environment::Environment;
 use crate::open::Haft;
-use crate::print::Printer;
+use crate::print::{Printer, set_in};
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
@@ -74,7 +73,7 @@ fn lines(findings: &[Finding], printer: Printer<'_>) -> Vec<String> {
         let what = if above == finding.what { "" } else { finding.what };
         above = finding.what;
         let what = printer.bold(&format!("{what:width$}"));
-        format!("{} {what}  {}", printer.paint(colour, mark), plain(&finding.says))
+        format!("{} {what}  {}", printer.paint(colour, mark), set_in(&finding.says))
     };
     findings.iter().map(line).collect()
 }

@@ -7,8 +7,7 @@ use anyhow::{anyhow, bail};
 use crate::args::{Command, Common, ConfigCommand};
 use crate::environment::Environment;
 use crate::open::Haft;
-use crate::print::Printer;
-use haft_runtime::plain;
+use crate::print::{Printer, set_in};
 use haft_workspace::journal::Way;
 
 mod approve;
@@ -45,7 +44,7 @@ pub(crate) async fn run(
         let haft = Haft::open(environment, common)?;
         haft.warnings
             .iter()
-            .for_each(|text| printer.note(format!("haft: warning: {}", plain(text))));
+            .for_each(|text| printer.note(format!("haft: warning: {}", set_in(text))));
         anyhow::Ok(haft)
     };
     match command {

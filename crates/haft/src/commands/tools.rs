@@ -5,7 +5,7 @@ use haft_runtime::{Advertised, Headless, LeftOut, Toolset, plain};
 use serde_json::{Value, json};
 
 use crate::open::Haft;
-use crate::print::{Printer, columns};
+use crate::print::{Printer, columns, set_in};
 
 pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8> {
     let runtime = haft.runtime(Headless)?;
@@ -25,15 +25,15 @@ pub(crate) async fn run(haft: &Haft, printer: Printer<'_>) -> anyhow::Result<u8>
         printer.line(printer.dim(&line));
     }
     for left_out in left_out(haft, &toolset) {
-        let line = format!("{}: not offered: {}", left_out.id, plain(&left_out.reason));
+        let line = format!("{}: not offered: {}", left_out.id, set_in(&left_out.reason));
         printer.line(printer.dim(&line));
     }
     for server in haft.servers.reports() {
         if let State::Broken { why } = &server.state {
-            printer.line(format!("{}: does not work: {}", server.name, plain(why)));
+            printer.line(format!("{}: does not work: {}", server.name, set_in(why)));
         }
         for (tool, why) in &server.left_out {
-            let line = format!("{}, {}: not offered: {}", server.name, plain(tool), plain(why));
+            let line = format!("{}, {}: not offered: {}", server.name, plain(tool), set_in(why));
             printer.line(printer.dim(&line));
         }
     }

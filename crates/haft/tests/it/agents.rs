@@ -84,6 +84,13 @@ fn a_users_agent_is_a_file_with_its_rules_and_its_tools() {
     world.call("read", &read("a.txt"), &["--agent", "review"]).done();
     world.call("read", &read("a.md"), &["--agent", "review", "--allow-all"]).coded(3);
     world.call("list", &json!({}), &["--agent", "review", "--allow-all"]).coded(3);
+    world.put("config/haft/agents/wrong.md", "---\ndescription: x\nmode: [oops\n---\nGo.\n");
+    let warned = world.haft(&["tools"]).run().done().stderr;
+    assert!(
+        warned.contains("wrong.md is ignored: its settings: error: line 3 column 7"),
+        "{warned}"
+    );
+    assert!(warned.contains("\n    3 | mode: [oops\n") && !warned.contains("\\n"), "{warned}");
     world.put("config/haft/agents/broken.md", "no settings");
     let ran = world.haft(&["tools"]).run().done();
     assert!(ran.stderr.contains("broken.md"), "{}", ran.stderr);

@@ -11,7 +11,7 @@ use haft_mcp::client::{
     Era, Reach, Report, ServerSettings, State as ServerState, ToolFilter, greet,
 };
 use haft_runtime::permission::{Effect, EffectKind, Policy, check};
-use haft_runtime::{Headless, LeftOut, Store, plain};
+use haft_runtime::{Headless, LeftOut, Store};
 use haft_tools::SandboxMode;
 
 use super::{Finding, broken, fine, note};
@@ -168,7 +168,7 @@ async fn tools(haft: &Haft) -> Vec<Finding> {
     let toolset = haft.toolset(&runtime).await;
     let mut findings = vec![fine("tools", toolset.names().join(", "))];
     let left_out = haft.left_out(&toolset).into_iter();
-    let says = |one: LeftOut| note("tools", format!("{}: {}", one.id, plain(&one.reason)));
+    let says = |one: LeftOut| note("tools", format!("{}: {}", one.id, one.reason));
     findings.extend(left_out.map(says));
     findings
 }
