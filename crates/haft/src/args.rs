@@ -128,7 +128,8 @@ pub(crate) enum Command {
     /// The config in force, and its schema
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Whether the project's own haft.toml may widen what is allowed
+    /// What the project supplies and does nothing until you trust it: rules that allow, hooks, tools,
+    /// skills, agents
     Trust {
         #[command(subcommand)]
         command: Option<TrustCommand>,
@@ -180,8 +181,10 @@ pub(crate) struct McpArgs {
 }
 
 const ASKS_HELP: &str = "Who answers asks; rules that deny hold in every mode.
-  auto    a plain ask in the workspace counts as answered by the agent's own gate; one that goes beyond
-          it is put to the user by elicitation, else waits for `haft approve`, else is refused
+  auto    a plain ask in the workspace counts as answered by the
+          agent's own gate; one that goes beyond it is put to the
+          user by elicitation, else waits for `haft approve`, else
+          is refused
   host    as auto, but what goes beyond is refused
   elicit  every ask is put to the user by elicitation
   queue   every ask waits for `haft approve`
@@ -354,8 +357,8 @@ pub(crate) enum ConfigCommand {
 pub(crate) enum TrustCommand {
     /// Show what there is to trust
     Show,
-    /// Trust the project's haft.toml as it is now
+    /// Trust all of it as it is now: haft.toml, hooks with their scripts, tools, skills, agents
     Give,
-    /// Trust it no longer
+    /// Trust none of it any longer
     Withdraw,
 }

@@ -7,17 +7,26 @@ use clap::{Args, ValueEnum};
 /// What stands below the help.
 pub(super) const RUN_HELP: &str =
     "Exit codes: 0 done, 1 the model did not get it done, 2 usage, 4 stopped by a hook, 130 cancelled.
+
 The model's words go to standard output; at a pipe, everything else goes to standard error.
-While it works, a line typed at the terminal is a message that the model reads before its next reply. Ctrl-C
-cancels, and a second one ends at once. With --jsonl and a pipe as standard input, a program does the same with
-lines of JSON: {\"type\":\"user\",\"text\":\"…\"} and {\"type\":\"cancel\"}. A line that is neither is answered with
-{\"type\":\"input.error\",\"line\":N,\"message\":\"…\"}; what came too late to be read is `unread` in the result.
-A server of others that does not work is a warning, and a line {\"type\":\"server.broken\",\"server\":\"…\",\"why\":\"…\"}.
-With --asks program, every ask (the event ask.opened, with its `id`) waits for a line
-{\"type\":\"answer\",\"ask\":\"ID\",\"reply\":\"once\"}; replies are once, always and reject, the last with \"feedback\" perhaps.
-Questions of the model (a line question.opened, with its `id`) wait for {\"type\":\"choose\",\"question\":\"ID\",
-\"chosen\":[[\"label\"],…]}: what was chosen of each, or words of one's own; [] leaves them open.
-When standard input ends, nobody is there to ask.";
+
+While it works, a line typed at the terminal is a message that the model reads before its next reply. \
+Ctrl-C cancels, and a second one ends at once.
+
+With --jsonl and a pipe as standard input, a program does the same with lines of JSON:
+  {\"type\":\"user\",\"text\":\"…\"}
+  {\"type\":\"cancel\"}
+A line that means nothing is answered with {\"type\":\"input.error\",\"line\":N,\"message\":\"…\"}; what came \
+too late to be read is `unread` in the result. A server of others that does not work is a warning, and a line \
+{\"type\":\"server.broken\",\"server\":\"…\",\"why\":\"…\"}.
+
+With --asks program, it answers too. An ask (the event ask.opened, with its `id`) waits for
+  {\"type\":\"answer\",\"ask\":\"ID\",\"reply\":\"once\"}
+where the reply is once, always or reject, the last with \"feedback\" perhaps. Questions of the model \
+(a line question.opened, with its `id`) wait for
+  {\"type\":\"choose\",\"question\":\"ID\",\"chosen\":[[\"label\"],…]}
+which says what was chosen of each, or words of one's own; [] leaves them open. When standard input ends, \
+nobody is there to ask.";
 
 /// `haft run …`
 #[derive(Debug, Clone, Default, Args)]

@@ -7,14 +7,18 @@ use haft_runtime::SessionId;
 
 /// What stands below the help.
 const REPLAY_HELP: &str = "Exit codes: 0 no difference, 1 a difference, 2 it could not be tried.
-The original is never touched: calls are made in a copy, one after the other, with a state of their own, under
-the rules in force, and without hooks, servers or network. The copy of a session of this machine begins as the
-workspace was: what the journal has seen change since the session began is taken back in it; what others
-changed meanwhile is not known. A session from a file begins with the workspace as it is. --at names another
-beginning. Asks about files of the copy are answered yes where the call was made before; so are commands of
-your own sessions, in the sandbox. What needs the network or the user, what was cancelled, and what else asks is
-not replayed, and named. Compared is what the model read and the exit code; not ids, times, durations and
-names below /tmp.";
+
+The original is never touched: calls are made in a copy, one after the other, with a state of their own, under \
+the rules in force, and without hooks, servers or network.
+
+The copy of a session of this machine begins as the workspace was: what the journal has seen change since the \
+session began is taken back in it; what others changed meanwhile is not known. A session from a file begins with \
+the workspace as it is. --at names another beginning.
+
+Asks about files of the copy are answered yes where the call was made before; so are commands of your own \
+sessions, in the sandbox. What needs the network or the user, what was cancelled, and what else asks is not \
+replayed, and named. Compared is what the model read and the exit code; not ids, times, durations and names \
+below /tmp.";
 
 /// `haft sessions replay …`
 #[derive(Debug, Args)]

@@ -49,6 +49,9 @@ fn given(items: &[Item], printer: Printer<'_>) {
             Ok(_) => format!("{path} is trusted as it is now; a change asks again"),
             Err(why) => format!("{path} cannot be trusted: {}", plain(why)),
         });
+        if item.hash.is_ok() {
+            item.widens.iter().for_each(|one| printer.line(format!("  {}", plain(one))));
+        }
     }
 }
 

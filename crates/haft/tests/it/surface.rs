@@ -262,6 +262,32 @@ fn doctor_tells_which_rule_wins_and_which_server_and_host_is_there() {
 }
 
 #[test]
+fn help_fills_its_lines_at_every_width() {
+    let world = World::new();
+    for (args, first) in [
+        (vec!["run", "--help"], "Exit codes"),
+        (vec!["sessions", "replay", "--help"], "Exit codes"),
+        (vec!["mcp", "--help"], "Who answers asks; rules"),
+    ] {
+        for columns in [80, 100] {
+            let run = world.haft(&args).env("COLUMNS", columns.to_string());
+            let help = run.run().done().stdout;
+            let lines: Vec<&str> =
+                help.lines().skip_while(|line| !line.trim_start().starts_with(first)).collect();
+            assert!(lines.len() > 5, "{help}");
+            for pair in lines.windows(2) {
+                let width = pair[0].chars().count();
+                assert!(width <= columns, "{}", pair[0]);
+                // What is set in is a list or an example, with lines of its own.
+                let next = pair[1].split(' ').next().unwrap();
+                let ends = pair[0].starts_with(' ') || pair[0].is_empty() || next.is_empty();
+                assert!(ends || width + 1 + next.chars().count() > columns, "{pair:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn sessions_are_listed_and_shown() {
     let world = World::new();
     assert_eq!(world.haft(&["sessions", "--json"]).run().done().json(), json!([]));

@@ -33,6 +33,25 @@ fn an_allow_of_the_project_is_inert_and_warned_about_until_it_is_trusted() {
 }
 
 #[test]
+fn giving_trust_tells_what_it_was_given_to() {
+    let world = widening();
+    world.put("work/.haft/tools/bad.toml", "description = \"x\"\n[[[x\n");
+    let told = world.haft(&["trust", "give"]).run().done().stdout;
+    assert!(told.contains("haft.toml is trusted as it is now; a change asks again\n  `todowrite"));
+    let bad = "\n  the tool `bad`, which cannot be read: TOML parse error at line 2, column 3\n";
+    assert!(told.contains(bad), "{told}");
+    let help = world.haft(&["trust", "--help"]).run().done().stdout;
+    for word in ["hooks", "tools", "skills", "agents"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    // What somebody else wrote has its lines, and none that could be one of ours.
+    for command in ["tools", "doctor"] {
+        let told = world.haft(&[command]).run().done().stdout;
+        assert!(told.contains("\n    2 | [[[x\n") && !told.contains("\\n"), "{told}");
+    }
+}
+
+#[test]
 fn a_changed_file_asks_again_and_the_trusted_content_is_still_trusted() {
     let world = widening();
     world.haft(&["trust", "give"]).run().done();
