@@ -216,9 +216,19 @@ fn doctor_looks_at_everything_and_is_content() {
         "sandbox",
         "tools",
         "mcp",
+        "model",
     ];
     assert_eq!(what, all);
     assert!(findings.iter().all(|one| one["state"] != "broken"), "{findings:?}");
+    let model = findings.last().unwrap();
+    assert_eq!(model["state"], "note");
+    assert!(model["says"].as_str().unwrap().contains("set ANTHROPIC_API_KEY"), "{model}");
+    let text = world.haft(&["doctor"]).env("OPENAI_API_KEY", "hush").run().done().stdout;
+    let says = "✓ model      haft run uses openai/gpt-5 at https://api.openai.com/v1\n";
+    assert!(text.contains(says) && !text.contains("hush"), "{text}");
+    let args = ["doctor", "--model", "anthropic/claude-sonnet-5"];
+    let text = world.haft(&args).run().done().stdout;
+    assert!(text.contains("anthropic needs a key: set ANTHROPIC_API_KEY"), "{text}");
     assert!(findings.iter().all(|one| keys(one) == ["what", "state", "says"]));
     for says in ["protocol 2025-11-25", "protocol 2026-07-28"] {
         assert!(findings.iter().any(|one| one["says"].to_string().contains(says)), "{says}");

@@ -42,8 +42,20 @@ pub(super) async fn all(haft: &Haft) -> Vec<Finding> {
     for era in [Era::Handshake, Era::Stateless] {
         findings.push(own_server(haft, era).await);
     }
+    findings.push(model(haft));
     findings.extend(hosts(haft));
     findings
+}
+
+/// The model of `haft run`. Without one all else works: haft is also for models that others lead.
+fn model(haft: &Haft) -> Finding {
+    let found = haft.model().and_then(|model| Ok((haft.endpoint(&model)?.0.base_url, model)));
+    match found {
+        Ok((url, model)) => {
+            fine("model", format!("haft run uses {}/{} at {url}", model.provider, model.id))
+        }
+        Err(error) => note("model", format!("haft run: {error:#}")),
+    }
 }
 
 fn config(haft: &Haft) -> Vec<Finding> {
