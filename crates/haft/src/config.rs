@@ -119,7 +119,7 @@ pub(crate) fn load(
 ) -> anyhow::Result<Option<Loaded>> {
     let text = match small_file::read(path) {
         // While a confined command runs, an empty folder stands for a file that is missing.
-        Err(_) if is_empty_folder(path) => None,
+        Err(_) if haft_exec::sandbox::stands_for_nothing(path) => None,
         text => text?,
     };
     let Some(text) = text else { return Ok(None) };
@@ -135,10 +135,6 @@ pub(crate) fn load(
     let (file, unknown_keys) = deserialize(&text, &name)?;
     let hash = content(&text, &file, path.parent().unwrap_or(path));
     Ok(Some(Loaded { kind, path: path.to_owned(), file, rules, agents, unknown_keys, hash }))
-}
-
-fn is_empty_folder(path: &Path) -> bool {
-    fs_err::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The hash of a config file, and of the files below `root` that its hooks run.

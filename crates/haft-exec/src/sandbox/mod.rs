@@ -1,5 +1,6 @@
 //! What a confined command may touch, and what the kernel holds it to.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub mod denial;
@@ -114,6 +115,17 @@ impl Protected {
     pub fn folder(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), kind: Kind::Folder }
     }
+}
+
+/// The mode of an empty folder that stands for something protected.
+const PLACEHOLDER: u32 = 0o1755;
+
+/// Whether a path is only there because a confined command runs that must not make it.
+#[must_use]
+pub fn stands_for_nothing(path: &Path) -> bool {
+    let is_marked = fs_err::symlink_metadata(path)
+        .is_ok_and(|it| it.is_dir() && it.mode() & 0o7777 == PLACEHOLDER);
+    is_marked && fs_err::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// What a protected path is.

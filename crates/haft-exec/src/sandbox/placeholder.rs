@@ -19,7 +19,7 @@ use super::{Confinement, Kind};
 use crate::warden::{Doing, Failure};
 
 /// The mode of a folder that stands for something: the sticky bit means nothing on it.
-const FOLDER: u32 = 0o1755;
+const FOLDER: u32 = super::PLACEHOLDER;
 /// The mode of such a file.
 const FILE: u32 = 0o1644;
 

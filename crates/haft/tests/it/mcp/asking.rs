@@ -280,7 +280,7 @@ fn in_the_mode_allow_what_is_protected_needs_a_rule_that_names_it() {
     ] {
         let refused = client.call(tool, &args);
         assert_eq!(refused["isError"], true, "{refused}");
-        let rule = format!("allowed by the rule `[permission.edit] \"{path}\" = \"allow\"`");
+        let rule = format!("`[permission.edit] \"{path}\" = \"allow\"`");
         assert!(text(&refused).contains(&rule), "{refused}");
     }
     assert!(client.aside().is_empty(), "nobody is asked");
