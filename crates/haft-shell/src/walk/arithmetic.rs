@@ -7,6 +7,34 @@ use crate::syntax::{Piece, Span};
 const REASON: &str =
     "arithmetic evaluates text that is not known to be a number, which can run commands";
 
+/// Variables that the shell fills with words of the script.
+const FILLED: [&str; 8] =
+    ["_", "REPLY", "MAPFILE", "OPTARG", "DIRSTACK", "FUNCNAME", "PWD", "OLDPWD"];
+
+/// Variables that the shell keeps as numbers.
+const NUMBERS: [&str; 20] = [
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "EPOCHSECONDS",
+    "UID",
+    "EUID",
+    "PPID",
+    "GROUPS",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+    "PIPESTATUS",
+    "OPTIND",
+    "OPTERR",
+    "HISTCMD",
+    "BASHPID",
+    "BASH_SUBSHELL",
+    "BASH_VERSINFO",
+    "BASH_LINENO",
+];
+
 impl Walk<'_> {
     /// Walks arithmetic that is written as such.
     pub(super) fn arithmetic(&mut self, pieces: &[Piece], span: Span) {
@@ -68,7 +96,9 @@ impl Walk<'_> {
             Some(value) if !value.is_number() && value.literal() != Some("") => {
                 self.doubt(REASON, span);
             }
-            None if self.state.any_variable => self.doubt(REASON, span),
+            None if self.state.any_variable || self.is_set_by_others(name) => {
+                self.doubt(REASON, span);
+            }
             // What the script has not set comes from outside and is not its doing.
             _ => {}
         }
@@ -80,6 +110,18 @@ impl Walk<'_> {
             let number = Field { atoms: vec![Atom::Number(format!("${name}"))], many: false };
             self.assign(name, number);
         }
+    }
+
+    /// Whether a variable that the script has not set may still lead to text of the script: the shell
+    /// puts words of it there, or the environment has the name of a variable that holds such text.
+    fn is_set_by_others(&self, name: &str) -> bool {
+        if NUMBERS.contains(&name) {
+            return false;
+        }
+        let is_the_shells = name.starts_with("BASH_") || FILLED.contains(&name);
+        let is_inherited = !name.contains(|letter: char| letter.is_ascii_lowercase());
+        let holds_text = || self.state.variables.values().any(|value| value.may_contain('['));
+        is_the_shells || (is_inherited && holds_text())
     }
 
     /// What a piece becomes inside quotes.

@@ -3,7 +3,7 @@
 use super::Walk;
 use super::simple::Lookup;
 use super::state::below;
-use super::value::Field;
+use super::value::{Atom, Field};
 use crate::effect::Standing;
 use crate::syntax::Span;
 
@@ -111,7 +111,10 @@ impl Walk<'_> {
                     }
                 }
             }
-            "read" => self.names_set(operands, "adinNptu", "a", span),
+            "read" => {
+                self.names_set(operands, "adinNptu", "a", span);
+                self.set_by_itself("REPLY");
+            }
             "mapfile" | "readarray" => {
                 if operands
                     .iter()
@@ -120,10 +123,16 @@ impl Walk<'_> {
                     self.doubt("a command is run for each line that is read", span);
                 }
                 self.names_set(operands, "dnOsucC", "", span);
+                self.set_by_itself("MAPFILE");
             }
             "unset" => self.unset(operands, span),
             "wait" => self.names_set(operands, "", "p", span),
-            "getopts" => self.names_set(operands.get(1..).unwrap_or_default(), "", "", span),
+            "getopts" => {
+                self.names_set(operands.get(1..).unwrap_or_default(), "", "", span);
+                self.set_by_itself("OPTARG");
+                let number = Field { atoms: vec![Atom::Number("$OPTIND".to_owned())], many: false };
+                self.assign("OPTIND", number);
+            }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 self.declare(name, operands, span);
             }
@@ -240,6 +249,11 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// A variable that the shell may set without being told its name.
+    fn set_by_itself(&mut self, name: &str) {
+        self.assign(name, Field::unknown(&format!("${name}")));
     }
 
     pub(super) fn name_set(&mut self, name: &Field, span: Span) {

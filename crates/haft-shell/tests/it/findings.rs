@@ -1,6 +1,7 @@
 //! Ways around a gate that are known from other tools, each with a test of its own.
 
 mod options;
+mod shell_state;
 mod through_programs;
 
 use haft_runtime::permission::Action;

@@ -1,0 +1,63 @@
+//! What the shell keeps in mind by itself, and what makes of it another shell.
+
+use super::{asks, refuses_or_asks, runs};
+
+#[test]
+fn variables_that_builtins_set_without_a_name_are_not_relied_on() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "REPLY=ls; read <<< canary; $REPLY",
+            "REPLY=ls; IFS= read -r <<< canary; $REPLY",
+            "REPLY=ls; read -u 3 3<<< canary; eval \"$REPLY\"",
+            "MAPFILE=ls; mapfile -t <<< canary; $MAPFILE",
+            "MAPFILE=ls; readarray -t < f; ${MAPFILE}",
+            "OPTARG=ls; set -- -a canary; getopts a: o; $OPTARG",
+            "set -- -a 'b[$(canary)]'; OPTARG=1; getopts a: o; echo $((OPTARG))",
+            "declare -i REPLY; read <<< 'a[$(canary)]'",
+            "declare -i MAPFILE; mapfile <<< 'a[$(canary)]'",
+        ],
+    );
+    asks(
+        "*",
+        &[
+            "REPLY=x; read <<< ../pwned; touch $REPLY",
+            "MAPFILE=x; mapfile -t <<< ../pwned; touch $MAPFILE",
+            "OPTARG=x; set -- -a ../pwned; getopts a: o; touch $OPTARG",
+            "REPLY=sub; read <<< ..; cd $REPLY && touch pwned",
+        ],
+    );
+    runs(
+        "*",
+        &[
+            "while read -r line; do echo \"$line\"; done < f",
+            "while getopts a: o; do ls; done; shift $((OPTIND - 1))",
+        ],
+    );
+}
+
+#[test]
+fn arithmetic_does_not_rely_on_variables_that_the_shell_fills() {
+    asks(
+        "echo *",
+        &[
+            "echo 'a[$(canary)]'; echo $((_))",
+            "echo 'a[$(canary)]'; ((_)); echo",
+            "echo 'a[$(canary)]'; [[ _ -eq 1 ]]; echo",
+            "echo 'a[$(canary)]'; for ((;_;)); do break; done; echo",
+            "echo 'a[$(canary)]'; declare -i y=_; echo",
+            "[[ 'a[$(canary)]' =~ .* ]]; echo $((BASH_REMATCH))",
+            "bash -c 'echo $((BASH_ARGV))' x 'a[$(canary)]'",
+            // `OSTYPE` is `linux-gnu`.
+            "linux='a[$(canary)]'; echo $((OSTYPE))",
+        ],
+    );
+    runs(
+        "echo *",
+        &[
+            "x=[a]; echo $((RANDOM + 6)) $((SECONDS - 60)) $((COLUMNS - 2))",
+            "f=$(echo x); ((n++)); echo $n",
+            "name=x; echo $((COUNT + 1))",
+        ],
+    );
+}
