@@ -42,16 +42,13 @@ impl Walk<'_> {
         for piece in pieces {
             match piece {
                 Piece::Text { text: plain, .. } => text.push_str(plain),
-                Piece::Arithmetic(inner) => {
-                    self.arithmetic(inner, span);
-                    text.push('0');
-                }
                 other => {
                     let value = self.quoted_piece(other, span);
-                    if !value.is_number() {
+                    let known = value.literal().filter(|_| value.is_number());
+                    if !value.is_number() || (known.is_none() && ends_in_name(&text)) {
                         self.doubt(REASON, span);
                     }
-                    text.push('0');
+                    text.push_str(known.unwrap_or("0"));
                 }
             }
         }
@@ -130,6 +127,15 @@ impl Walk<'_> {
         self.append(&mut field, piece, span);
         field
     }
+}
+
+/// Whether digits that follow would belong to a variable's name.
+fn ends_in_name(text: &str) -> bool {
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let before = text.trim_end_matches(is_name).len();
+    text.get(before..).is_some_and(|name| {
+        name.starts_with(|first: char| is_name(first) && !first.is_ascii_digit())
+    })
 }
 
 /// Whether arithmetic can be evaluated without a fault: numbers and names with plain operators between.

@@ -1,6 +1,7 @@
 //! Programs that are told what to do in a language of their own, or that run what follows them.
 
 use super::Walk;
+use super::builtin::is_plain_name;
 use super::invocation::with_names;
 use super::simple::Lookup;
 use super::value::Field;
@@ -40,6 +41,10 @@ impl Walk<'_> {
                 }
             } else {
                 self.check_assigned(variable, true, span);
+                // A shell that is run has it; that it is unknown holds here as well.
+                if is_plain_name(variable) && !self.state.variables.contains_key(variable) {
+                    self.assign(variable, Field::unknown(&format!("${variable}")));
+                }
             }
             rest = after;
         }
@@ -163,7 +168,7 @@ impl Walk<'_> {
         }
         for operand in operands {
             let assignment = operand.literal().is_some_and(|text| {
-                text.split_once('=').is_some_and(|(name, _)| super::builtin::is_plain_name(name))
+                text.split_once('=').is_some_and(|(name, _)| is_plain_name(name))
             });
             if !assignment && operand.literal() != Some("-") {
                 self.read(operand, span);

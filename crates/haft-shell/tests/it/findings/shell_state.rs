@@ -61,3 +61,40 @@ fn arithmetic_does_not_rely_on_variables_that_the_shell_fills() {
         ],
     );
 }
+
+#[test]
+fn a_name_that_is_put_together_in_arithmetic_is_known_or_doubted() {
+    asks(
+        "echo *",
+        &[
+            "b=1; a1='x[$(canary)]'; echo $((a$b))",
+            "a1='x[$(canary)]'; false; echo $((a$?))",
+            "a_1='x[$(canary)]'; i=1; echo $((a_$i))",
+            "a12='x[$(canary)]'; i=1; echo $((a${i}2))",
+            "a12='x[$(canary)]'; echo $((a${#i}2))",
+            "a1='x[$(canary)]'; echo $((a$((1))))",
+            "i=1; a1='x[$(canary)]'; (( a$i )); echo",
+            "i=1; a1='x[$(canary)]'; b[a$i]=1; echo",
+            "i=1; a1='x[$(canary)]'; echo ${PWD:a$i}",
+        ],
+    );
+    runs(
+        "echo *",
+        &["i=1; a1=5; echo $((a$i + 1))", "echo $((10#${#i} + $? * 2))", "echo $((1$((2)) + 3))"],
+    );
+}
+
+#[test]
+fn a_variable_that_a_shell_is_handed_is_not_from_outside() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "env X='a[$(canary)]' bash -c 'echo $((X))'",
+            "env -i X='a[$(canary)]' bash -c 'echo $((X))'",
+            "env -S \"X=a[\\$(canary)]\" bash -c 'echo $((X))'",
+            "X='a[$(canary)]' bash -c 'echo $((X))'",
+            "export X='a[$(canary)]'; bash -c 'echo $((X))'",
+        ],
+    );
+    runs("*", &["x=ls; env x=1 true; $x", "env N=1 bash -c 'echo $N'"]);
+}
