@@ -99,6 +99,9 @@ impl Walk<'_> {
             // What the script has not set comes from outside and is not its doing.
             _ => {}
         }
+        if after.trim_start().starts_with('[') {
+            self.arrays.insert(name.to_owned());
+        }
         let operators = after.trim_start();
         let assigns = operators.starts_with('=') && !operators.starts_with("==");
         let changes = ["++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];

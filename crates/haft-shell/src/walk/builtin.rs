@@ -113,6 +113,7 @@ impl Walk<'_> {
             }
             "read" => {
                 self.names_set(operands, "adinNptu", "a", span);
+                self.arrays.extend(operands.iter().filter_map(Field::literal).map(str::to_owned));
                 self.set_by_itself("REPLY");
             }
             "mapfile" | "readarray" => {
@@ -124,6 +125,7 @@ impl Walk<'_> {
                 }
                 self.names_set(operands, "dnOsucC", "", span);
                 self.set_by_itself("MAPFILE");
+                self.arrays.extend(operands.iter().filter_map(Field::literal).map(str::to_owned));
             }
             "unset" => self.unset(operands, span),
             "wait" => self.names_set(operands, "", "p", span),

@@ -14,6 +14,9 @@ pub(super) enum Alters {
     Case,
 }
 
+/// Lists that the shell has from the start.
+const SHELLS_OWN: [&str; 5] = ["PIPESTATUS", "DIRSTACK", "FUNCNAME", "GROUPS", "COPROC"];
+
 impl Walk<'_> {
     /// What a variable may hold after it was given `value`.
     ///
@@ -44,7 +47,8 @@ impl Walk<'_> {
         let mut exports = builtin == "export";
         let (mut alters, mut lists) = (None, false);
         let mut fixed = builtin == "readonly";
-        for operand in operands {
+        let mut functions = false;
+        for (index, operand) in operands.iter().enumerate() {
             let text = operand.prefix().to_owned();
             if text.starts_with(['-', '+']) && text.len() > 1 {
                 let Some(letters) = operand.literal().and_then(|text| text.get(1..)) else {
@@ -63,12 +67,15 @@ impl Walk<'_> {
                 if letters.contains('n') && builtin != "export" {
                     self.doubt("a variable is made to stand for another one", span);
                 }
-                if letters.contains('f') && !operands.is_empty() && builtin == "export" {
-                    self.doubt("a function is handed to the programs that are run", span);
-                }
+                functions |= letters.contains('f');
                 continue;
             }
-            self.declared(operand, exports, alters, lists, span);
+            let is_list = self.lists.contains(&(index + 1));
+            self.listed(operand, lists, is_list, span);
+            self.declared(operand, exports, alters, span);
+        }
+        if functions && (exports || fixed) {
+            self.doubt("a function is handed to the programs that are run, or kept as it is", span);
         }
         if fixed {
             // From now on setting them fails, so what they hold is no longer followed.
@@ -76,14 +83,28 @@ impl Walk<'_> {
         }
     }
 
-    fn declared(
-        &mut self,
-        operand: &Field,
-        exports: bool,
-        alters: Option<Alters>,
-        lists: bool,
-        span: Span,
-    ) {
+    /// Doubts text that a list is read from, as commands in it are run. A list that is written as such
+    /// has been walked already.
+    fn listed(&mut self, operand: &Field, lists: bool, is_list: bool, span: Span) {
+        let text = operand.prefix();
+        let end = text.find('=');
+        let name = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+        let name = name.trim_end_matches('+').to_owned();
+        let value = end.filter(|_| !is_list).map(|end| operand.without_prefix(end + 1));
+        if lists || is_list {
+            self.arrays.insert(name.clone());
+        }
+        let is_array = self.arrays.contains(&name) || SHELLS_OWN.contains(&name.as_str());
+        let may_be_text = |value: Field| {
+            let is_known = value.is_number() || value.literal() == Some("");
+            value.prefix().starts_with('(') || (value.prefix().is_empty() && !is_known)
+        };
+        if is_array && value.is_some_and(may_be_text) {
+            self.doubt("a list of values is read from text, which can run commands", span);
+        }
+    }
+
+    fn declared(&mut self, operand: &Field, exports: bool, alters: Option<Alters>, span: Span) {
         let text = operand.prefix();
         let (name, value) = match text.split_once('=') {
             Some((name, _)) => (name.to_owned(), Some(operand.without_prefix(name.len() + 1))),
@@ -107,9 +128,6 @@ impl Walk<'_> {
             return;
         };
         self.alter(&name, alters);
-        if lists && value.prefix().starts_with('(') {
-            self.doubt("a list of values is read from text, which can run commands", span);
-        }
         if alters == Some(Alters::Number) && !value.is_number() {
             self.evaluated(&value, span);
         }

@@ -186,6 +186,7 @@ impl Walk<'_> {
         let Parameter { name, subscript, change, span } = parameter;
         if let Some(pieces) = subscript {
             self.arithmetic(pieces, *span);
+            self.arrays.insert(name.clone());
         }
         let shown = self.excerpt(*span);
         let number = |shown: String| Field { atoms: vec![Atom::Number(shown)], many: false };

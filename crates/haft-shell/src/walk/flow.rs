@@ -117,6 +117,7 @@ impl Walk<'_> {
             Kind::Function { name, body } => self.define(name, body, command.span),
             Kind::Coprocess { name, body } => {
                 self.apart(|walk| walk.command(body));
+                self.arrays.insert(name.clone());
                 for name in [name.clone(), format!("{name}_PID")] {
                     self.check_assigned(&name, false, command.span);
                     self.assign(&name, Field::unknown(&format!("${name}")));

@@ -58,6 +58,10 @@ struct Walk<'s> {
     scripts_read: BTreeSet<std::path::PathBuf>,
     /// Variables that make something else of what they are given, from anywhere in the script on.
     altering: BTreeMap<String, declare::Alters>,
+    /// Variables that are lists, from anywhere in the script on.
+    arrays: BTreeSet<String>,
+    /// Which words of the present command are written as lists.
+    lists: Vec<usize>,
 }
 
 /// The text that spans point into.
@@ -99,6 +103,8 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         depth: 0,
         scripts_read: BTreeSet::new(),
         altering: BTreeMap::new(),
+        arrays: BTreeSet::new(),
+        lists: Vec::new(),
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());

@@ -23,12 +23,15 @@ impl Walk<'_> {
     pub(super) fn simple(&mut self, command: &Command, assignments: &[Assignment], words: &[Word]) {
         let declares =
             words.first().and_then(Word::bare).is_some_and(|name| DECLARING.contains(&name));
-        let mut fields = Vec::new();
+        let (mut fields, mut lists) = (Vec::new(), Vec::new());
         for word in words {
             if has_array(word) && !declares {
                 self.doubt("a list of values stands where none is expected", word.span);
             }
             if declares && is_assignment(word) {
+                if has_array(word) {
+                    lists.push(fields.len());
+                }
                 fields.push(self.unsplit(word));
             } else {
                 fields.extend(self.fields(word));
@@ -59,6 +62,7 @@ impl Walk<'_> {
         for (name, value) in values {
             self.assign(&name, value);
         }
+        self.lists = lists;
         self.run(&fields, Lookup::All, command.span);
         for (name, value) in names.into_iter().zip(before) {
             match value {
@@ -77,6 +81,9 @@ impl Walk<'_> {
         let value = self.unsplit(&assignment.value);
         if let Some(subscript) = &assignment.subscript {
             self.arithmetic(subscript, span);
+        }
+        if assignment.subscript.is_some() || has_array(&assignment.value) {
+            self.arrays.insert(assignment.name.clone());
         }
         if assignment.subscript.is_some() || assignment.appends {
             return Field::unknown(&format!("${}", assignment.name));

@@ -98,3 +98,39 @@ fn a_variable_that_a_shell_is_handed_is_not_from_outside() {
     );
     runs("*", &["x=ls; env x=1 true; $x", "env N=1 bash -c 'echo $N'"]);
 }
+
+#[test]
+fn text_that_a_list_is_read_from_is_doubted() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "declare -a x=\"$(echo '($(canary))')\"",
+            "read v <<< '($(canary))'; declare -a x=$v",
+            "declare -a x; declare x='($(canary))'",
+            "x=(a b); declare x='($(canary))'",
+            "x[1]=2; declare x='($(canary))'",
+            "((x[1]=2)); declare x=\"$v\"",
+            "read -a x <<< a; declare x=\"$v\"",
+            ": ${x[2]:=5}; declare x='($(canary))'",
+            "coproc X { ls; }; declare X='($(canary))'",
+            "mapfile x <<< a; typeset x='($(canary))'",
+            "declare PIPESTATUS='($(canary))'",
+            "f() { local -a x=\"$1\"; }; f '($(canary))'",
+            "declare -A x=\"$(echo '([a]=$(canary))')\"",
+            "readonly -a x=\"$(echo '($(canary))')\"",
+            "declare -a x=${Y:-'($(canary))'}",
+            "declare -a x=(a) \"x=$1\"",
+            "declare -a x; declare x+='($(canary))'",
+            "declare -a y=($(canary))",
+        ],
+    );
+    runs(
+        "*",
+        &[
+            "declare -a x=(a b); echo ${x[@]}",
+            "f() { local -a x=(\"$1\"); local y=\"$1\"; ls \"$y\"/..; }; true",
+            "declare -A m=([a]=b); declare -a n; n+=(c); n=(d)",
+            "declare -a x=1 y=; local z='(none)'",
+        ],
+    );
+}
