@@ -57,33 +57,6 @@ pub(super) fn is_builtin(name: &str) -> bool {
         || OBSCURE.contains(&name)
 }
 
-/// Options of `set` that change nothing about which commands run.
-const SET_LETTERS: &str = "euxvfbmhCET";
-const SET_NAMES: [&str; 12] = [
-    "errexit",
-    "nounset",
-    "xtrace",
-    "verbose",
-    "noglob",
-    "notify",
-    "monitor",
-    "hashall",
-    "noclobber",
-    "errtrace",
-    "functrace",
-    "pipefail",
-];
-const SHOPT_NAMES: [&str; 8] = [
-    "nullglob",
-    "dotglob",
-    "globstar",
-    "nocaseglob",
-    "inherit_errexit",
-    "checkwinsize",
-    "huponexit",
-    "xpg_echo",
-];
-
 impl Walk<'_> {
     pub(super) fn builtin(&mut self, name: &str, fields: &[Field], span: Span) {
         let operands = fields.get(1..).unwrap_or_default();
@@ -145,14 +118,9 @@ impl Walk<'_> {
             "builtin" => self.run(operands, Lookup::WithoutFunctions, span),
             "trap" => self.trapped(operands, span),
             "set" => self.set_options(operands, span),
-            "shopt" => {
-                let names = operands.iter().filter(|operand| !operand.prefix().starts_with('-'));
-                let known =
-                    |name: &Field| name.literal().is_some_and(|name| SHOPT_NAMES.contains(&name));
-                let mut names = names;
-                if !names.all(known) || operands.iter().any(|operand| operand.may_be("-o")) {
-                    self.doubt("an option of the shell changes how it reads commands", span);
-                }
+            "shopt" => self.shopt(operands, span),
+            "jobs" if operands.iter().any(|it| it.may_be_option() && it.may_contain('x')) => {
+                self.doubt("`jobs -x` runs the command that follows", span);
             }
             "hash" if operands.iter().any(|operand| operand.literal() != Some("-r")) => {
                 self.doubt("`hash` can make a name stand for another program", span);
@@ -174,7 +142,9 @@ impl Walk<'_> {
         for operand in operands {
             match operand.literal() {
                 Some("-P") => logical = false,
-                Some("-L" | "-e" | "-n" | "--") => {}
+                // Only the list of folders is changed.
+                Some("-n") if pushes => return,
+                Some("-L" | "-e" | "--") => {}
                 Some(text) if text.starts_with(['-', '+']) => return self.moved(Vec::new()),
                 _ if target.is_some() => {}
                 _ => target = Some(operand.clone()),
@@ -202,19 +172,35 @@ impl Walk<'_> {
         let Some((first, rest)) = operands.split_first() else {
             return;
         };
-        if first.prefix().starts_with("-v") && first.literal().is_some() {
-            let attached =
-                first.literal().and_then(|text| text.strip_prefix("-v")).unwrap_or_default();
-            let name = if attached.is_empty() {
-                rest.first().cloned()
-            } else {
-                Some(Field::text(attached))
-            };
-            self.names_set(name.as_slice(), "", "", span);
-        } else if (first.literal().is_none() && first.may_be("-v") && !rest.is_empty())
-            || first.many
-        {
-            self.doubt("`printf` may set a variable whose name is not plain", span);
+        let attached = first.literal().and_then(|text| text.strip_prefix("-v"));
+        let rest = match attached {
+            Some("") => {
+                let (name, rest) = rest.split_at(rest.len().min(1));
+                self.names_set(name, "", "", span);
+                rest
+            }
+            Some(name) => {
+                self.names_set(&[Field::text(name)], "", "", span);
+                rest
+            }
+            None if first.many || (first.is_open() && first.may_be("-v") && !rest.is_empty()) => {
+                return self.doubt("`printf` may set a variable whose name is not plain", span);
+            }
+            None => operands,
+        };
+        let rest = rest.strip_prefix(&[Field::text("--")]).unwrap_or(rest);
+        let Some((format, values)) = rest.split_first() else {
+            return;
+        };
+        // `%n` sets the variable that its value names.
+        if format.literal().is_none_or(counts) {
+            for value in values.iter().filter(|value| value.literal() != Some("")) {
+                let is_sure = format.literal().is_some();
+                let is_name = value.literal().is_none_or(is_plain_name);
+                if is_sure || is_name {
+                    self.name_set(value, span);
+                }
+            }
         }
     }
 
@@ -266,7 +252,7 @@ impl Walk<'_> {
                 self.check_assigned(&text, false, span);
                 self.assign(&text, Field::unknown(&format!("${text}")));
             }
-            Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {}
+            _ if name.is_number() => {}
             _ => {
                 self.doubt(
                     "a variable is set whose name is not plain, which can run commands",
@@ -362,30 +348,17 @@ impl Walk<'_> {
             );
         }
     }
+}
 
-    fn set_options(&mut self, operands: &[Field], span: Span) {
-        let mut operands = operands.iter();
-        while let Some(operand) = operands.next() {
-            let Some(text) = operand.literal() else {
-                return self.doubt("an option of the shell is not known", span);
-            };
-            if matches!(text, "--" | "-") {
-                return;
-            }
-            let Some(letters) = text.strip_prefix(['-', '+']) else {
-                return;
-            };
-            let named = letters.ends_with('o');
-            let letters = letters.strip_suffix('o').unwrap_or(letters);
-            let known = letters.chars().all(|letter| SET_LETTERS.contains(letter));
-            let name = if named { operands.next() } else { None };
-            let name_known = name
-                .is_none_or(|name| name.literal().is_some_and(|name| SET_NAMES.contains(&name)));
-            if !known || !name_known {
-                return self.doubt("an option of the shell changes how it reads commands", span);
-            }
-        }
-    }
+/// Whether a format of `printf` has a `%n` in it.
+fn counts(format: &str) -> bool {
+    let mut conversions = format.split('%').skip(1);
+    conversions.any(|after| {
+        let kind = after.trim_start_matches(|mark: char| {
+            mark.is_ascii_digit() || "-+ #'.*lhjztL".contains(mark)
+        });
+        kind.starts_with('n')
+    })
 }
 
 pub(super) fn is_plain_name(text: &str) -> bool {

@@ -12,6 +12,7 @@ mod languages;
 mod place;
 mod program;
 mod scripts;
+mod shell_options;
 mod simple;
 mod state;
 pub(crate) mod value;

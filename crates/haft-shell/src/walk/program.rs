@@ -2,7 +2,7 @@
 
 use super::Walk;
 use super::place::{Touch, is_stream};
-use super::scripts::Start;
+use super::scripts::{Start, is_shell};
 use super::value::Field;
 use crate::effect::{Action, Certainty, Changes, Extent, Standing};
 use crate::programs::{self, Act, Program, options};
@@ -58,6 +58,8 @@ impl Walk<'_> {
         }
         let arguments = if matches!(program.operands.first(), Some((Act::Archive, _))) {
             options::dashed(program, arguments)
+        } else if is_shell(name) {
+            self.started(arguments, span)
         } else {
             arguments.to_vec()
         };

@@ -134,3 +134,73 @@ fn text_that_a_list_is_read_from_is_doubted() {
         ],
     );
 }
+
+#[test]
+fn functions_that_other_shells_get_to_see_are_doubted() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "ls() { canary; }; declare -fx ls; bash -c ls",
+            "ls() { canary; }; declare -f -x ls; bash -c ls",
+            "ls() { canary; }; typeset -fx ls; bash -c ls",
+            "ls() { canary; }; export -f ls; bash -c ls",
+            "f() { canary; }; readonly -f f; f() { ls; }; f",
+        ],
+    );
+    runs("*", &["f() { ls; }; declare -f f; f"]);
+}
+
+#[test]
+fn builtins_that_do_more_than_their_name_says_are_known() {
+    refuses_or_asks("canary *", &["jobs -x canary", "jobs -lx canary", "jobs \"$x\" canary"]);
+    asks(
+        "printf *",
+        &[
+            "printf '%n' PATH",
+            "printf 'a%-5n' PATH",
+            "printf -v x -- '%s%n' a PATH",
+            "printf '%n' 'a[$(canary)]'",
+            "printf \"a$f\" PATH",
+            "printf \"a$f\" \"$x\"",
+        ],
+    );
+    runs("printf *", &["printf '%s\n%d%%n' a 1", "printf \"a$f\" 'b c' 3", "printf '%n' x"]);
+    asks("*", &["pushd -n sub >/dev/null && touch ../pwned"]);
+    runs("*", &["pushd sub && touch ../x && popd", "jobs -l", "sleep 1 & wait $!"]);
+}
+
+#[test]
+fn options_that_a_shell_is_started_with_are_read_as_it_reads_them() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "bash +x <<< canary",
+            "bash +x -c canary",
+            "bash -c +x canary",
+            "bash +c canary",
+            "echo canary | bash +e",
+            "echo canary | bash -v",
+            "echo canary | sh -V",
+            "bash -oc xtrace canary",
+            "bash -oeO pipefail nullglob -c canary",
+            "bash -O lastpipe -c 'x=ls; echo canary | read x; $x'",
+            "bash -kc 'git diff HEAD~1 GIT_EXTERNAL_DIFF=canary'",
+            "bash -o keyword -c 'git diff HEAD~1 GIT_EXTERNAL_DIFF=canary'",
+            "bash -ac 'ls() { canary; }; bash -c ls'",
+            "bash -$x -c ls",
+            "bash -posix -c ls",
+        ],
+    );
+    runs(
+        "*",
+        &[
+            "bash -euo pipefail -c 'ls; pwd'",
+            "bash +x -c ls",
+            "bash -lc 'ls | cat'",
+            "bash -n f.sh",
+            "bash -O globstar -c ls",
+            "bash --version",
+            "sh -x ./f.sh -k",
+        ],
+    );
+}
