@@ -2,7 +2,7 @@
 
 use super::cursor::{Reader, is_meta};
 use super::word::Ends;
-use super::{AndOr, Command, Fault, Joint, Kind, List, Pipeline, Word};
+use super::{AndOr, Command, Fault, Joint, Kind, List, Piece, Pipeline, Word};
 
 /// Words that cannot begin a simple command.
 pub(super) const RESERVED: [&str; 22] = [
@@ -248,7 +248,11 @@ impl Reader {
             {
                 break;
             } else {
-                words.push(self.some_word()?);
+                let word = self.some_word()?;
+                if matches!(self.peek(), Some('<' | '>')) && is_element(&word) {
+                    return self.fault("a redirection sets an element of a list");
+                }
+                words.push(word);
             }
         }
         if assignments.is_empty() && words.is_empty() && redirections.is_empty() {
@@ -262,6 +266,18 @@ impl Reader {
         let word = self.word(Ends::Operator, false)?;
         if word.pieces.is_empty() { self.fault("a word is expected here") } else { Ok(word) }
     }
+}
+
+/// Whether a word is `{name[…]}`, which before a redirection names what is set to its number.
+fn is_element(word: &Word) -> bool {
+    fn bare(piece: Option<&Piece>) -> &str {
+        match piece {
+            Some(Piece::Text { text, quoted: false }) => text,
+            _ => "",
+        }
+    }
+    let (first, last) = (bare(word.pieces.first()), bare(word.pieces.last()));
+    first.starts_with('{') && first.contains('[') && last.ends_with('}')
 }
 
 /// Whether a list is nothing but simple commands joined by `|`.

@@ -204,3 +204,18 @@ fn options_that_a_shell_is_started_with_are_read_as_it_reads_them() {
         ],
     );
 }
+
+#[test]
+fn a_redirection_that_sets_an_element_of_a_list_is_doubted() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            ": {a['$(canary)']}>f",
+            ": {a[$(canary)]}<f",
+            ": {a[\"$(canary)\"]}>&1",
+            "x=1 {a['$(ca'nary')']\\\n}>f ls",
+            "{ ls; } {a['$(canary)']}>f",
+        ],
+    );
+    runs("*", &["exec {fd}>f", "echo {a[0],b} > f", "echo {a[0]} >f"]);
+}
