@@ -70,6 +70,7 @@ impl Walk<'_> {
         let standing =
             if quiet || wraps || decides { Standing::Mentioned } else { Standing::Asked };
         self.note_run(fields, standing, span);
+        self.check_builtin(name, span);
         match name {
             "cd" | "pushd" => self.change_folder(operands, name == "pushd", span),
             "popd" => self.moved(Vec::new()),

@@ -114,7 +114,10 @@ impl Walk<'_> {
             Kind::Case { word, arms } => self.case(word, arms),
             Kind::Condition(words) => self.condition(words),
             Kind::Arithmetic(pieces) => self.arithmetic(pieces, command.span),
-            Kind::Function { name, body } => self.define(name, body, command.span),
+            Kind::Function { name, body } => {
+                self.check_function(name, command.span);
+                self.define(name, body, command.span);
+            }
             Kind::Coprocess { name, body } => {
                 self.apart(|walk| walk.command(body));
                 self.arrays.insert(name.clone());

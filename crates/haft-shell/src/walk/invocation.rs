@@ -2,7 +2,7 @@
 
 use super::Walk;
 use super::place::Touch;
-use super::scripts::{Start, is_shell};
+use super::scripts::{Start, is_shell, shell_named};
 use super::simple::Lookup;
 use super::state::below;
 use super::value::{Atom, Field};
@@ -148,7 +148,7 @@ impl Walk<'_> {
             Act::Script => {
                 self.script_file(value, span);
                 if is_shell(name) {
-                    self.content(value, Start::Given, span);
+                    self.content(value, Start::Given(shell_named(name)), span);
                 }
             }
             Act::Code => self.doubt(format!("`{name}` runs code that is not worked out"), span),

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use self::state::State;
 use self::value::Field;
 use crate::effect::{
-    Action, Analysis, Certainty, Doubt, Effect, Run, Setting, Settlement, Standing,
+    Action, Analysis, Certainty, Doubt, Effect, Run, Setting, Settlement, Shell, Standing,
 };
 use crate::syntax::{self, Span};
 
@@ -63,6 +63,8 @@ struct Walk<'s> {
     arrays: BTreeSet<String>,
     /// Which words of the present command are written as lists.
     lists: Vec<usize>,
+    /// What reads the script.
+    shell: Shell,
 }
 
 /// The text that spans point into.
@@ -106,6 +108,7 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         altering: BTreeMap::new(),
         arrays: BTreeSet::new(),
         lists: Vec::new(),
+        shell: setting.shell,
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());

@@ -10,6 +10,30 @@ use crate::syntax::Span;
 /// What shells that are not bash read in another way.
 const BASH_ONLY: [&str; 6] = ["$'", "$\"", "&>", "<<<", "((", "[["];
 
+/// Builtins that shells which are not bash take for the names of programs.
+const BASH_BUILTINS: [&str; 20] = [
+    "declare",
+    "typeset",
+    "let",
+    "mapfile",
+    "readarray",
+    "pushd",
+    "popd",
+    "dirs",
+    "shopt",
+    "source",
+    "builtin",
+    "enable",
+    "compgen",
+    "complete",
+    "compopt",
+    "caller",
+    "disown",
+    "suspend",
+    "logout",
+    "bind",
+];
+
 /// Shells whose scripts are read here.
 const SHELLS: [&str; 5] = ["bash", "rbash", "sh", "dash", "ash"];
 
@@ -20,7 +44,7 @@ const MOST_FILES: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// A shell is given the file.
-    Given,
+    Given(Shell),
     /// It is run as a program, and says itself what reads it.
     Executed,
 }
@@ -35,14 +59,9 @@ impl Walk<'_> {
     pub(super) fn shell(&mut self, shell: &str, script: &Field, span: Span) {
         match script.literal() {
             Some(text) => {
-                let kind = match shell {
-                    "bash" | "rbash" => Shell::Bash,
-                    "sh" | "dash" | "ash" => Shell::Posix,
-                    _ => Shell::Other,
-                };
-                self.check_shell(kind, text, span);
+                let kind = shell_named(shell);
                 let text = text.to_owned();
-                self.in_new_shell(&text, span);
+                self.in_new_shell(kind, &text, span);
             }
             None => self.doubt("a shell runs text that is not known", span),
         }
@@ -59,7 +78,25 @@ impl Walk<'_> {
         }
     }
 
-    fn in_new_shell(&mut self, text: &str, span: Span) {
+    /// Doubts a builtin that the shell may not have: what it would have set stays as it was.
+    pub(super) fn check_builtin(&mut self, name: &str, span: Span) {
+        if self.shell == Shell::Posix && BASH_BUILTINS.contains(&name) {
+            self.doubt(format!("the shell may not know `{name}`"), span);
+        }
+    }
+
+    /// Doubts a function that is defined by the word `function`, which only bash knows.
+    pub(super) fn check_function(&mut self, name: &str, span: Span) {
+        let text = self.source.chars.iter().skip(span.start);
+        let first: String = text.take_while(|next| !matches!(next, '(' | ' ' | '\t')).collect();
+        if self.shell == Shell::Posix && first != name {
+            self.doubt("the shell may not know `function`", span);
+        }
+    }
+
+    fn in_new_shell(&mut self, shell: Shell, text: &str, span: Span) {
+        self.check_shell(shell, text, span);
+        let outer = std::mem::replace(&mut self.shell, shell);
         self.apart(|walk| {
             walk.state.functions.clear();
             // Variables may have been handed over, or not.
@@ -71,6 +108,7 @@ impl Walk<'_> {
             walk.state.own_separators = false;
             walk.inner_script(text, span);
         });
+        self.shell = outer;
     }
 
     /// A file whose commands are run: it is a program of its own.
@@ -102,8 +140,10 @@ impl Walk<'_> {
             }
             let is_too_much = self.scripts_read.len() >= MOST_FILES;
             self.scripts_read.insert(file.clone());
-            match (scripts.0)(&file).filter(|text| is_ours(text, start)) {
-                Some(text) if !is_too_much => self.mention(path, &text, span),
+            let text = (scripts.0)(&file);
+            let read = text.as_deref().and_then(|text| Some((text, reader(text, start)?)));
+            match read {
+                Some((text, shell)) if !is_too_much => self.mention(shell, path, text, span),
                 Some(_) => self.mention_anything(path, span),
                 None => {}
             }
@@ -113,10 +153,10 @@ impl Walk<'_> {
         }
     }
 
-    fn mention(&mut self, path: &str, text: &str, span: Span) {
+    fn mention(&mut self, shell: Shell, path: &str, text: &str, span: Span) {
         let (found, seen) = (std::mem::take(&mut self.found), std::mem::take(&mut self.seen));
         let steps = self.steps;
-        self.in_new_shell(text, span);
+        self.in_new_shell(shell, text, span);
         let inner = std::mem::replace(&mut self.found, found);
         (self.seen, self.steps) = (seen, steps);
         for run in inner.runs() {
@@ -136,13 +176,21 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a text is a script for a shell that is read here.
-fn is_ours(text: &str, start: Start) -> bool {
+/// What reads the text of a script; none if it is no shell that is read here.
+fn reader(text: &str, start: Start) -> Option<Shell> {
+    if let Start::Given(shell) = start {
+        return Some(shell);
+    }
+    // Without a first line that says so, it is read by whatever shell there is.
     let Some(first) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
-        return true;
+        return Some(Shell::Posix);
     };
     let mut words = first.split_whitespace().filter(|word| !word.starts_with('-'));
     let program = words.next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
     let program = if program == "env" { words.next().unwrap_or_default() } else { program };
-    start == Start::Given || is_shell(program)
+    is_shell(program).then(|| shell_named(program))
+}
+
+pub(super) fn shell_named(name: &str) -> Shell {
+    if name == "rbash" { Shell::Bash } else { Shell::named(name.as_ref()) }
 }

@@ -10,6 +10,12 @@ use crate::syntax::{Assignment, Command, Redirection, RedirectionKind, Span, Wor
 /// Builtins whose arguments may be assignments, which are not split.
 pub(super) const DECLARING: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 
+/// Builtins whose assignments outlast them, unless it is bash in its own way that runs them.
+const SPECIAL: [&str; 16] = [
+    ":", ".", "source", "break", "continue", "eval", "exec", "exit", "export", "readonly",
+    "return", "set", "shift", "times", "trap", "unset",
+];
+
 /// Whether functions come before builtins and programs of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lookup {
@@ -64,7 +70,11 @@ impl Walk<'_> {
         }
         self.lists = lists;
         self.run(&fields, Lookup::All, command.span);
+        let called = fields.first().and_then(Field::literal).unwrap_or_default();
+        let may_last = SPECIAL.contains(&called) || self.state.functions.contains_key(called);
         for (name, value) in names.into_iter().zip(before) {
+            let unknown = || Some(Field::unknown(&format!("${name}")));
+            let value = if may_last { unknown() } else { value };
             match value {
                 Some(value) => self.state.variables.insert(name, value),
                 None => self.state.variables.remove(&name),

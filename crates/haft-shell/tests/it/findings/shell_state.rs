@@ -219,3 +219,30 @@ fn a_redirection_that_sets_an_element_of_a_list_is_doubted() {
     );
     runs("*", &["exec {fd}>f", "echo {a[0],b} > f", "echo {a[0]} >f"]);
 }
+
+#[test]
+fn a_shell_that_is_not_bash_is_not_relied_on_to_do_as_bash_does() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "sh -c 'x=canary; declare x=ls; $x'",
+            "sh -c 'x=canary; typeset x=ls; $x'",
+            "dash -c 'x=canary; declare x=ls; $x'",
+            "sh -c 'f() { canary; }\n function f\n{ ls; }\nf'",
+            "sh -c 'x=ls; x=canary :; $x'",
+            "bash --posix -c 'x=ls; x=canary :; $x'",
+            "bash -o posix -c 'x=ls; x=canary :; $x'",
+            "dash -c 'x=ls; x=canary export y; $x'",
+            "dash -c 'x=ls; x=canary eval :; $x'",
+            "dash -c 'x=ls; f() { :; }; x=canary f; $x'",
+        ],
+    );
+    runs(
+        "*",
+        &[
+            "sh -c 'f() { ls; }; x=f; y=1 pwd; $x'",
+            "bash -c 'declare x=ls; $x'",
+            "x=ls; x=a pwd; $x",
+        ],
+    );
+}
