@@ -3,7 +3,7 @@
 use super::Walk;
 use super::simple::Lookup;
 use super::state::below;
-use super::value::{Atom, Field};
+use super::value::Field;
 use crate::effect::Standing;
 use crate::syntax::Span;
 
@@ -106,8 +106,6 @@ impl Walk<'_> {
             "getopts" => {
                 self.names_set(operands.get(1..).unwrap_or_default(), "", "", span);
                 self.set_by_itself("OPTARG");
-                let number = Field { atoms: vec![Atom::Number("$OPTIND".to_owned())], many: false };
-                self.assign("OPTIND", number);
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 self.declare(name, operands, span);

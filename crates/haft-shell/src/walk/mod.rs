@@ -17,6 +17,7 @@ mod simple;
 mod state;
 pub(crate) mod value;
 mod variables;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -65,6 +66,10 @@ struct Walk<'s> {
     lists: Vec<usize>,
     /// What reads the script.
     shell: Shell,
+    /// All that is written anywhere in the script.
+    written: BTreeSet<std::path::PathBuf>,
+    /// The files whose commands are run, and what to say of each that is among those.
+    started_files: BTreeMap<std::path::PathBuf, Effect>,
 }
 
 /// The text that spans point into.
@@ -109,6 +114,8 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         arrays: BTreeSet::new(),
         lists: Vec::new(),
         shell: setting.shell,
+        written: BTreeSet::new(),
+        started_files: BTreeMap::new(),
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());
@@ -125,6 +132,7 @@ impl Walk<'_> {
     /// A script without a command that has to be allowed would run without anyone having a say, so
     /// then all that it does has to be.
     fn finish(mut self) -> Analysis {
+        self.add_written();
         let asked = self.found.runs().any(|run| run.standing == Standing::Asked);
         if !asked {
             for effect in &mut self.found.effects {
@@ -213,6 +221,9 @@ impl Walk<'_> {
     }
 
     pub(super) fn note(&mut self, action: Action, certainty: Certainty, span: Span) {
+        if let Action::Write(place) = &action {
+            self.note_written(place);
+        }
         if self.dry > 0 {
             return;
         }

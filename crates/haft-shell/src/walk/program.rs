@@ -27,10 +27,10 @@ impl Walk<'_> {
             self.found.changes = Changes::Open;
             self.content(&Field::text(name), Start::Executed, span);
         }
-        match programs::find(bare) {
-            Some(program) => self.known_program(bare, program, fields, span),
-            None => self.unknown_program(fields, span),
-        }
+        self.sparing(bare, |walk| match programs::find(bare) {
+            Some(program) => walk.known_program(bare, program, fields, span),
+            None => walk.unknown_program(fields, span),
+        });
     }
 
     /// Notes the same command under the name that rules which deny it would use.

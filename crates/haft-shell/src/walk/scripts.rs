@@ -4,6 +4,7 @@ use super::Walk;
 use super::place::is_stream;
 use super::state::below;
 use super::value::Field;
+use super::written::anything;
 use crate::effect::{Action, Certainty, Changes, Run, Shell, Standing};
 use crate::syntax::Span;
 
@@ -132,7 +133,11 @@ impl Walk<'_> {
     /// Looks into a script that is run by name. The name has to be allowed; of what the script runs,
     /// only what a rule denies counts. Where that cannot be told, any such rule counts.
     pub(super) fn content(&mut self, file: &Field, start: Start, span: Span) {
-        let (Some(scripts), Some(path)) = (self.setting.scripts, file.literal()) else { return };
+        let Some(path) = file.literal() else { return };
+        for folder in self.state.cwd.clone() {
+            self.note_started(&below(&folder, path, false), path, span);
+        }
+        let Some(scripts) = self.setting.scripts else { return };
         for folder in self.state.cwd.clone() {
             let file = below(&folder, path, false);
             if self.scripts_read.contains(&file) {
@@ -170,9 +175,7 @@ impl Walk<'_> {
 
     /// Notes that a script may run whatever there is.
     fn mention_anything(&mut self, path: &str, span: Span) {
-        let (words, text) = (vec![path.to_owned()], path.to_owned());
-        let run = Run { words, text, standing: Standing::Mentioned, known: 0 };
-        self.note(Action::Run(run), Certainty::Possible, span);
+        self.note(anything(path), Certainty::Possible, span);
     }
 }
 
