@@ -73,6 +73,11 @@ impl Walk<'_> {
             let is_list = self.lists.contains(&(index + 1));
             self.listed(operand, lists, is_list, span);
             self.declared(operand, exports, alters, span);
+            // In a function it is another one of that name, and holds nothing yet.
+            let is_new = !self.calls.is_empty() && !matches!(builtin, "export" | "readonly");
+            if is_new && is_plain_name(&text) {
+                self.assign(&text, Field::unknown(&format!("${text}")));
+            }
         }
         if functions && (exports || fixed) {
             self.doubt("a function is handed to the programs that are run, or kept as it is", span);

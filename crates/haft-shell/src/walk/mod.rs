@@ -295,8 +295,9 @@ impl Walk<'_> {
 }
 
 /// Variables that do not keep what they are given.
-const SELF_WILLED: [&str; 16] = [
+const SELF_WILLED: [&str; 17] = [
     "_",
+    "PIPESTATUS",
     "UID",
     "EUID",
     "PPID",

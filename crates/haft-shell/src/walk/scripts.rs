@@ -1,5 +1,7 @@
 //! Scripts inside of scripts: text for another shell, and files whose commands are run.
 
+use std::path::PathBuf;
+
 use super::Walk;
 use super::place::is_stream;
 use super::state::below;
@@ -115,8 +117,14 @@ impl Walk<'_> {
     /// A file whose commands are run: it is a program of its own.
     pub(super) fn script_file(&mut self, file: &Field, span: Span) {
         self.found.changes = Changes::Open;
+        let is_device = |path: &str| {
+            let root = path.starts_with('/').then(|| below("/".as_ref(), path, true));
+            let places = self.state.cwd.iter().map(|folder| below(folder, path, true));
+            let is_device = |it: PathBuf| it.starts_with("/dev") || it.starts_with("/proc");
+            is_stream(path) || places.chain(root).any(is_device)
+        };
         match file.literal() {
-            Some(path) if path == "-" || is_stream(path) || path.starts_with("/dev/") => {
+            Some(path) if path == "-" || is_device(path) => {
                 self.doubt("commands are run that come from another command", span);
             }
             Some(path) => {

@@ -6,8 +6,11 @@ use super::Walk;
 use crate::effect::{Action, Certainty, Doubt, Effect, Place, Run, Settlement, Standing};
 use crate::syntax::Span;
 
-/// Programs that change no file's content.
-const SPARING: [&str; 6] = ["chmod", "chown", "chgrp", "touch", "mkdir", "chattr"];
+/// Programs that change no file's content, or that compile it: nobody looks into a program.
+const SPARING: [&str; 15] = [
+    "chmod", "chown", "chgrp", "chattr", "touch", "mkdir", "gcc", "g++", "cc", "c++", "clang",
+    "clang++", "ld", "rustc", "go",
+];
 
 /// Programs, and the files of a project that name commands for them to run.
 const NAMING: [(&[&str], &[&str]); 4] = [
@@ -35,7 +38,7 @@ impl Walk<'_> {
         self.written.insert(plain(&place.path));
     }
 
-    /// Does what the program `name` does, of which no change of content is kept in mind if it makes none.
+    /// Does what the program `name` does, whose files are not kept in mind if it is among the sparing.
     pub(super) fn sparing(&mut self, name: &str, work: impl FnOnce(&mut Self)) {
         let written = SPARING.contains(&name).then(|| self.written.clone());
         work(self);

@@ -1,7 +1,7 @@
 //! What the shell keeps in mind by itself, and what makes of it another shell.
 
 use super::{asks, refuses_or_asks, runs, with_denied};
-use crate::gate::Answer;
+use crate::gate::{Answer, analysed};
 
 /// What runs where all is allowed but one program, as long as nothing is in doubt.
 fn unasked(scripts: &[&str]) {
@@ -39,6 +39,29 @@ fn variables_that_builtins_set_without_a_name_are_not_relied_on() {
         "while read -r line; do echo \"$line\"; done < f",
         "while getopts a: o; do ls; done; shift $((OPTIND - 1))",
     ]);
+}
+
+#[test]
+fn a_variable_that_a_function_declares_does_not_hold_what_is_outside() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "x=ls; f() { local x; $x canary; }; f",
+            "x=ls; f() { declare -r x; $x canary; }; f",
+            "x=ls; f() { typeset x; $x canary; }; f",
+            "PIPESTATUS=ls; true; $PIPESTATUS canary",
+        ],
+    );
+    unasked(&["x=ls; f() { export x; $x a; }; f", "f() { local x; x=ls; $x; }; f"]);
+}
+
+#[test]
+fn a_script_from_a_stream_is_doubted_by_any_of_its_names() {
+    let scripts =
+        ["sh //dev/stdin <<< a", "bash ../dev/fd/0 <<< a", "bash /./proc/self/fd/0 <<< a"];
+    for script in scripts {
+        assert!(!analysed(script).is_proven(), "{script}");
+    }
 }
 
 #[test]
@@ -276,6 +299,7 @@ fn a_file_that_the_script_writes_and_runs_may_run_anything() {
     );
     unasked(&[
         "chmod +x s && ./s",
+        "gcc -O2 -o app x.c && ./app",
         "./s > out.txt; cat out.txt",
         "echo x > out.txt && ./s",
         "mkdir -p build && cd build && ../s",
