@@ -332,21 +332,6 @@ impl Walk<'_> {
         }
         self.run(rest, Lookup::WithoutFunctions, span);
     }
-
-    fn trapped(&mut self, operands: &[Field], span: Span) {
-        let action = operands.iter().find(|operand| operand.literal() != Some("--"));
-        let harmless = match action.map(Field::literal) {
-            None => true,
-            Some(Some(text)) => matches!(text, "" | "-" | "-l" | "-p"),
-            Some(None) => false,
-        };
-        if !harmless {
-            self.doubt(
-                "a command is kept to be run later, when the shell ends or gets a signal",
-                span,
-            );
-        }
-    }
 }
 
 /// Whether a format of `printf` has a `%n` in it.

@@ -260,6 +260,7 @@ impl Walk<'_> {
         if name == "command_not_found_handle" {
             self.doubt("a function is defined that runs in place of other commands", span);
         }
+        self.defined.insert(name.to_owned());
         self.set.insert(format!("{name}()"), None);
         self.state.functions.insert(name.to_owned(), Function::Body(Rc::clone(body)));
     }

@@ -15,6 +15,7 @@ mod scripts;
 mod shell_options;
 mod simple;
 mod state;
+mod trap;
 pub(crate) mod value;
 mod variables;
 mod written;
@@ -70,6 +71,12 @@ struct Walk<'s> {
     written: BTreeSet<std::path::PathBuf>,
     /// The files whose commands are run, and what to say of each that is among those.
     started_files: BTreeMap<std::path::PathBuf, Effect>,
+    /// Commands that are kept to be run later.
+    traps: Vec<trap::Trap>,
+    /// Whether a shell changes its folder anywhere in the script.
+    moves: bool,
+    /// The functions that are defined anywhere in the script.
+    defined: BTreeSet<String>,
 }
 
 /// The text that spans point into.
@@ -116,6 +123,9 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         shell: setting.shell,
         written: BTreeSet::new(),
         started_files: BTreeMap::new(),
+        traps: Vec::new(),
+        moves: false,
+        defined: BTreeSet::new(),
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());
@@ -132,6 +142,7 @@ impl Walk<'_> {
     /// A script without a command that has to be allowed would run without anyone having a say, so
     /// then all that it does has to be.
     fn finish(mut self) -> Analysis {
+        self.walk_traps();
         self.add_written();
         let asked = self.found.runs().any(|run| run.standing == Standing::Asked);
         if !asked {
@@ -215,6 +226,7 @@ impl Walk<'_> {
 
     /// Notes a change of folder.
     pub(super) fn moved(&mut self, cwd: Vec<std::path::PathBuf>) {
+        self.moves = true;
         self.set.insert(CWD.to_owned(), None);
         self.failed = Some(self.state.clone());
         self.state.cwd = cwd;

@@ -100,6 +100,7 @@ impl Walk<'_> {
     fn in_new_shell(&mut self, shell: Shell, text: &str, span: Span) {
         self.check_shell(shell, text, span);
         let outer = std::mem::replace(&mut self.shell, shell);
+        let traps = std::mem::take(&mut self.traps);
         self.apart(|walk| {
             walk.state.functions.clear();
             // Variables may have been handed over, or not.
@@ -110,8 +111,9 @@ impl Walk<'_> {
             }
             walk.state.own_separators = false;
             walk.inner_script(text, span);
+            walk.walk_traps();
         });
-        self.shell = outer;
+        (self.shell, self.traps) = (outer, traps);
     }
 
     /// A file whose commands are run: it is a program of its own.

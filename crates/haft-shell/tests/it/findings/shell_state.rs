@@ -309,3 +309,41 @@ fn a_file_that_the_script_writes_and_runs_may_run_anything() {
         "make > log",
     ]);
 }
+
+#[test]
+fn what_is_kept_to_be_run_later_is_looked_at_as_of_then() {
+    refuses_or_asks(
+        "canary *",
+        &[
+            "trap 'canary' EXIT",
+            "trap -- 'ls; canary x' 0",
+            "trap 'ls' EXIT; ls() { canary; }",
+            "f() { canary; }; trap f EXIT; f() { ls; }",
+            "x=ls; trap '$x' EXIT; x=canary",
+            "x=ls; trap 'x=canary' DEBUG; :; $x",
+            "x=1; trap 'x=canary' USR1; kill -USR1 $$; $x",
+            "trap 'trap canary EXIT' EXIT",
+            "trap \"$x\" EXIT",
+            "trap $x",
+            "f() { trap canary EXIT; }; f",
+            "bash -c 'trap canary EXIT'",
+            "for i in 1; do trap canary EXIT; done",
+            "trap 'echo $((x))' EXIT; x='a[$(canary)]'",
+            "echo canary > s; trap 'sh s' EXIT",
+        ],
+    );
+    asks(
+        "*",
+        &[
+            "trap 'touch ../x' EXIT; ls",
+            "cd sub; trap 'touch ../x' EXIT; cd ..",
+            "trap 'touch ../x' EXIT; cd sub",
+        ],
+    );
+    unasked(&[
+        "trap 'rm -f sub/tmp' EXIT; touch sub/tmp",
+        "sleep 9 & pid=$!; trap 'kill $pid' EXIT INT TERM; ls",
+        "trap - EXIT; trap '' INT; trap",
+        "bash -c 'trap \"echo done\" EXIT; ls'",
+    ]);
+}
