@@ -103,6 +103,9 @@ async fn a_denied_command_cannot_be_dodged_by_a_script_of_the_workspace() {
         "bash mk.sh",
         "/bin/mkdir made",
         "env -C sub sh ../x.sh",
+        "cp x.sh z.sh; sh z.sh",
+        "echo 'to''uch made' > fine.sh; ./fine.sh",
+        "bash +x <<< 'touch made'",
     ] {
         let answer = world.call("bash", json!({ "command": script })).await;
         assert_eq!(answer["error"]["kind"], "denied", "{script}: {answer}");
