@@ -11,6 +11,7 @@ mod invocation;
 mod languages;
 mod place;
 mod program;
+mod project;
 mod scripts;
 mod shell_options;
 mod simple;
