@@ -1,6 +1,6 @@
 //! Files: from a word to the places it may mean.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::Walk;
 use super::state::below;
@@ -28,6 +28,13 @@ const STREAMS: [&str; 8] = [
     "/dev/random",
 ];
 
+/// Places whose entries lead elsewhere.
+const CROOKED: [&str; 5] = ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+
+/// What is in such a place, or is one, and leads nowhere.
+const STRAIGHT: [&str; 6] =
+    ["/proc", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/version", "/proc/uptime"];
+
 impl Walk<'_> {
     pub(super) fn read(&mut self, field: &Field, span: Span) {
         self.touch(Touch::Read, field, Extent::Exact, Certainty::Certain, span);
@@ -48,25 +55,15 @@ impl Walk<'_> {
         if field.literal().is_some_and(is_stream) || field.literal() == Some("") {
             return;
         }
-        let prefix = field.prefix();
-        if prefix.starts_with("/dev/fd/") && !field.is_open() {
+        // What a process substitution becomes.
+        if matches!(field.atoms.as_slice(), [Atom::Text(folder), Atom::Number(_)] if folder == "/dev/fd/")
+        {
             return;
         }
-        if prefix.starts_with("/proc/")
-            && !matches!(
-                field.literal(),
-                Some(
-                    "/proc/cpuinfo"
-                        | "/proc/meminfo"
-                        | "/proc/loadavg"
-                        | "/proc/version"
-                        | "/proc/uptime"
-                )
-            )
-        {
-            self.doubt("a path below `/proc` leads to other places", span);
-        }
         for place in self.places(field, extent, span) {
+            if is_crooked(&place) {
+                self.doubt("a path below `/proc` or `/dev/fd` leads to other places", span);
+            }
             let action = match touch {
                 Touch::Read => Action::Read(place),
                 Touch::Write => Action::Write(place),
@@ -99,7 +96,31 @@ impl Walk<'_> {
 }
 
 pub(super) fn is_stream(path: &str) -> bool {
-    STREAMS.contains(&path) || path.starts_with("/dev/fd/")
+    let number = path.strip_prefix("/dev/fd/");
+    STREAMS.contains(&path)
+        || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a path goes through a place whose entries are links that differ from process to process.
+fn is_crooked(place: &Place) -> bool {
+    let is_straight = |straight: &&str| place.path == Path::new(straight);
+    if place.extent == Extent::Exact && STRAIGHT.iter().any(is_straight) {
+        return false;
+    }
+    ways(&place.path).any(|way| CROOKED.iter().any(|crooked| way.starts_with(crooked)))
+}
+
+/// The places that a path goes through, if there is no link among them.
+fn ways(path: &Path) -> impl Iterator<Item = PathBuf> {
+    path.components().scan(PathBuf::new(), |place, part| {
+        match part {
+            Component::ParentDir => {
+                place.pop();
+            }
+            part => place.push(part),
+        }
+        Some(place.clone())
+    })
 }
 
 /// The place of a path with wildcards.

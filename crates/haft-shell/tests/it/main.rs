@@ -16,3 +16,4 @@ mod paths;
 mod programs;
 mod properties;
 mod scripts;
+mod ways_out;

@@ -81,7 +81,10 @@ fn on_path(workspace: &Workspace, kind: EffectKind, path: &Path) -> Vec<Effect> 
         let shown = path.to_string_lossy();
         return vec![Effect::run(shown).unproven("a path that is no text")];
     };
-    if DEVICES.contains(&text) || text.starts_with("/dev/fd/") {
+    let number = text.strip_prefix("/dev/fd/");
+    if DEVICES.contains(&text)
+        || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    {
         return Vec::new();
     }
     let place = match workspace.locate(text) {
