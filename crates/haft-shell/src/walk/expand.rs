@@ -1,6 +1,7 @@
 //! Expands words: braces, tildes, parameters, substitutions, splitting, wildcards.
 
 use super::Walk;
+use super::builtin::is_plain_name;
 use super::value::{Atom, Field, push_globbed};
 use crate::syntax::{Change, Parameter, Piece, Span, Word};
 
@@ -45,14 +46,21 @@ impl Walk<'_> {
             }
         }
         let mut fields = Fields::default();
+        let assigns = assigned(word).is_some();
         for (index, piece) in word.pieces.iter().enumerate() {
             let more_follows = index + 1 < word.pieces.len();
             match piece {
+                Piece::Text { text, quoted: false } if assigns && text.contains(":~") => {
+                    fields.current().push(Atom::Unknown(text.to_owned()));
+                }
                 Piece::Text { text, quoted: false } => {
-                    let text = if index == 0 {
-                        self.tilde(text, more_follows, fields.current())
-                    } else {
-                        text
+                    let text = match assigned(word).filter(|_| index == 0) {
+                        Some((name, value)) => {
+                            push_globbed(fields.current(), name, more_follows);
+                            self.tilde(value, more_follows, fields.current())
+                        }
+                        None if index == 0 => self.tilde(text, more_follows, fields.current()),
+                        None => text,
                     };
                     push_globbed(fields.current(), text, more_follows);
                 }
@@ -75,12 +83,29 @@ impl Walk<'_> {
 
     /// The one text that `word` becomes where words are not split: in assignments and quotes.
     pub(super) fn unsplit(&mut self, word: &Word) -> Field {
+        self.unsplit_after("", word)
+    }
+
+    /// The same of `name=value`, as it is given to `export`.
+    pub(super) fn unsplit_assignment(&mut self, word: &Word) -> Field {
+        self.unsplit_after(assigned(word).map_or("", |(name, _)| name), word)
+    }
+
+    /// The same, where a `~` counts that stands after `name`, with which the word begins.
+    fn unsplit_after(&mut self, name: &str, word: &Word) -> Field {
         let mut field = Field::default();
+        if !name.is_empty() {
+            field.push(Atom::Text(name.to_owned()));
+        }
         for (index, piece) in word.pieces.iter().enumerate() {
             match piece {
                 Piece::Text { text, quoted: false } => {
                     let more = index + 1 < word.pieces.len();
-                    let text = if index == 0 { self.tilde(text, more, &mut field) } else { text };
+                    let text = if index == 0 {
+                        self.tilde(text.strip_prefix(name).unwrap_or(text), more, &mut field)
+                    } else {
+                        text
+                    };
                     if text.contains(":~") {
                         field.push(Atom::Unknown(text.to_owned()));
                     } else {
@@ -267,6 +292,21 @@ impl Walk<'_> {
         }
         field
     }
+}
+
+/// A word that looks like an assignment: its name with the `=`, and the text behind, as far as neither is
+/// quoted. The shell expands a `~` behind it wherever the word stands.
+fn assigned(word: &Word) -> Option<(&str, &str)> {
+    let Some(Piece::Text { text, quoted: false }) = word.pieces.first() else {
+        return None;
+    };
+    let (name, value) = text.split_once('=')?;
+    let plain = name.strip_suffix('+').unwrap_or(name);
+    let plain = match plain.strip_suffix(']') {
+        Some(_) => plain.split('[').next().unwrap_or(plain),
+        None => plain,
+    };
+    is_plain_name(plain).then(|| (text.get(..=name.len()).unwrap_or_default(), value))
 }
 
 /// What braces make of a word.

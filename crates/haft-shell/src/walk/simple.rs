@@ -38,7 +38,7 @@ impl Walk<'_> {
                 if has_array(word) {
                     lists.push(fields.len());
                 }
-                fields.push(self.unsplit(word));
+                fields.push(self.unsplit_assignment(word));
             } else {
                 fields.extend(self.fields(word));
             }

@@ -1,6 +1,7 @@
 //! Paths that lead out of the workspace although they do not look like it.
 
 use haft_runtime::permission::Action;
+use haft_shell::{Action as Did, Effect};
 
 use crate::gate::{Answer, analysed, asked, decide, rules};
 
@@ -27,6 +28,30 @@ fn all_run(scripts: &[&str]) {
     for script in scripts {
         assert_eq!(with_all_programs(script), Answer::Runs, "{script}");
     }
+}
+
+/// What a script does to files and hosts, as text.
+fn touched(script: &str) -> Vec<String> {
+    let effects = analysed(script).effects;
+    let of_files = |effect: &&Effect| !matches!(effect.action, Did::Run(_));
+    effects.iter().filter(of_files).map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_home_folder_is_also_meant_behind_a_name() {
+    for (script, file) in [
+        ("dd if=a of=~/pwned", "write /home/user/pwned"),
+        ("dd of=~", "write /home/user"),
+        ("export X=~/x; touch $X", "write /home/user/x"),
+        ("X=~/x; touch $X", "write /home/user/x"),
+        ("frob out=~/x", "read /home/user/x"),
+        ("dd of='~/a'", "write /project/~/a"),
+        ("dd of={~/a,b}", "write /project/~/a"),
+    ] {
+        assert!(touched(script).contains(&file.to_owned()), "{script}: {:?}", touched(script));
+    }
+    all_ask(&["dd if=a of=~user/x", "dd if=a of=~+/../x", "dd if=b:~/x of=y", "dd of=~\"$x\""]);
+    all_run(&["echo a=b --x=~/y", "dd if=a of=b"]);
 }
 
 #[test]
