@@ -34,13 +34,15 @@ pub(super) struct Wildcards {
     dots: bool,
     /// Letters in either case.
     any_case: bool,
+    /// `**` stands for any number of folders, in place of one name.
+    deep: bool,
 }
 
 impl Wildcards {
     /// As far as the options are named in `script`, they may be set.
     pub(super) fn of(script: &str) -> Self {
         let (dots, any_case) = (script.contains("dotglob"), script.contains("nocaseglob"));
-        Self { dots, any_case }
+        Self { dots, any_case, deep: script.contains("globstar") }
     }
 }
 
@@ -113,15 +115,15 @@ fn matching(above: &Path, pattern: &str, wildcards: Wildcards) -> Option<Vec<Pat
     let mut looked_at = 0;
     let mut found = vec![above.to_owned()];
     for part in parts {
-        if part == "**" {
-            found = all_folders(found, &mut looked_at)?;
+        if part == "**" && wildcards.deep {
+            found = all_below(found, wildcards.dots, &mut looked_at)?;
             continue;
         }
         if matches!(part, "." | "..") {
             found.iter_mut().for_each(|path| path.push(part));
             continue;
         }
-        let Wildcards { dots, any_case } = wildcards;
+        let Wildcards { dots, any_case, .. } = wildcards;
         let in_case = |text: &str| if any_case { text.to_lowercase() } else { text.to_owned() };
         let wanted = widened(&in_case(part));
         let dots = dots || part.starts_with('.');
@@ -142,20 +144,23 @@ fn matching(above: &Path, pattern: &str, wildcards: Wildcards) -> Option<Vec<Pat
         }
         found = next;
     }
-    Some(found)
+    (found.len() <= MATCHES).then_some(found)
 }
 
-/// These folders and all below them.
-fn all_folders(mut found: Vec<PathBuf>, looked_at: &mut usize) -> Option<Vec<PathBuf>> {
-    let mut next = 0;
-    while let Some(folder) = found.get(next).cloned() {
-        next += 1;
+/// These folders and all below them, with the files; what a link leads to is not looked into.
+fn all_below(mut found: Vec<PathBuf>, dots: bool, looked_at: &mut usize) -> Option<Vec<PathBuf>> {
+    let mut folders = found.clone();
+    while let Some(folder) = folders.pop() {
         let Ok(entries) = fs_err::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
             *looked_at += 1;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                found.push(entry.path());
+            if !dots && entry.file_name().to_string_lossy().starts_with('.') {
+                continue;
             }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+            found.push(entry.path());
         }
         if *looked_at > LOOKED_AT {
             return None;

@@ -3,6 +3,7 @@
 mod asking;
 mod confined;
 mod undone;
+mod ways_out;
 
 use std::time::{Duration, Instant};
 

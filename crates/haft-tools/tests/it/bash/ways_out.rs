@@ -1,0 +1,62 @@
+//! Links of the workspace that lead out of it, and the commands that follow them.
+
+use haft_runtime::permission::Action;
+use serde_json::json;
+
+use crate::world::World;
+
+/// Every program is allowed that a script here names, and everything in the workspace but secrets.
+const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt";
+
+/// A workspace with `link`, which leads to a folder beside it, and `sub` with a file in it.
+async fn linked() -> World {
+    let rules: String =
+        PROGRAMS.split(' ').map(|name| format!("\"{name} *\" = \"allow\"\n")).collect();
+    let rules = format!(
+        "[permission]\n\"*\" = \"ask\"\nedit = \"allow\"\n[permission.read]\n\"*\" = \"allow\"\n\
+         \"*.env\" = \"deny\"\n[permission.bash]\n{rules}"
+    );
+    let world = World::running(&rules, |_| ()).await;
+    let outside = world.workspace().join("../outside");
+    fs_err::create_dir(&outside).unwrap();
+    fs_err::write(outside.join("seed"), "seed").unwrap();
+    fs_err::os::unix::fs::symlink("../outside", world.workspace().join("link")).unwrap();
+    world.put("sub/file", "x");
+    world.put(".env", "SECRET=1");
+    world
+}
+
+/// What the rules say of a script.
+async fn decided(world: &World, script: &str) -> Action {
+    let call = world.prepare("bash", json!({ "command": script }));
+    world.toolset.explain(&call).await.unwrap().decision
+}
+
+#[track_caller]
+fn check(world: &World, asked: &[&str], allowed: &[&str]) {
+    let decide = |script: &str| {
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(decided(world, script))
+        })
+    };
+    for script in asked {
+        assert_ne!(decide(script), Action::Allow, "{script}");
+    }
+    for script in allowed {
+        assert_eq!(decide(script), Action::Allow, "{script}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_stars_mean_any_name_and_links_too() {
+    let world = linked().await;
+    let asked = [
+        "cp a.txt ./**/seed",
+        "tee ./**/seed < a.txt",
+        "cat **",
+        "shopt -s globstar; cat **",
+        "shopt -s globstar; cat **/seed",
+        "shopt -s globstar dotglob; cat ./sub/../**",
+    ];
+    check(&world, &asked, &["cat sub/**", "cat **/file.txt", "shopt -s globstar; cat sub/**"]);
+}
