@@ -104,6 +104,9 @@ impl Walk<'_> {
             }
         }
         self.invoked(name, program, line, span);
+        if name == "curl" {
+            self.uploaded(line, span);
+        }
     }
 
     fn subcommand(
@@ -178,7 +181,7 @@ impl Walk<'_> {
     /// Notes what a word would mean if it were a path or an address.
     pub(super) fn perhaps_touched(&mut self, text: &str, span: Span) {
         let value = Field::text(text);
-        if text.contains("://") {
+        if text.contains("://") || file_of(text).is_some() {
             self.address(&value, span);
         } else if text.contains(['/', '.'])
             && !is_stream(text)
@@ -193,17 +196,54 @@ impl Walk<'_> {
         let Some(text) = field.literal() else {
             return self.doubt("the address of a connection is not known", span);
         };
-        if let Some(path) = text.strip_prefix("file://") {
-            let path = path.strip_prefix("localhost").unwrap_or(path);
+        if let Some(path) = file_of(text) {
+            if path.contains(['%', '{', '[', '\\']) {
+                self.doubt("which file an address means is not worked out", span);
+            }
             return self.read(&Field::text(path), span);
         }
         let after = text.split_once("://").map_or(text, |(_, after)| after);
         let host = after.split(['/', '?', '#']).next().unwrap_or(after);
         let host = host.rsplit('@').next().unwrap_or(host);
+        // Braces and ranges make several addresses of one; brackets are also for numbers.
+        let is_range = |host: &str| host.contains('[') && host.contains('-');
+        if host.contains(['{', '}']) || is_range(host) {
+            self.doubt("which hosts an address means is not worked out", span);
+        }
         if !host.is_empty() {
             self.note(Action::Connect(host.to_owned()), Certainty::Certain, span);
         }
     }
+
+    /// `curl` writes to the files whose addresses it uploads to.
+    fn uploaded(&mut self, line: &options::Line, span: Span) {
+        let uploads = |word: &Field| {
+            let text = word.prefix();
+            let long = text.starts_with("--");
+            word.may_be_option() && (text.starts_with("--up") || !long && text.contains('T'))
+        };
+        if !line.raw.iter().any(uploads) {
+            return;
+        }
+        for word in &line.raw {
+            let address = word.literal().map(|text| text.strip_prefix("--url=").unwrap_or(text));
+            if let Some(path) = address.and_then(file_of) {
+                self.write(&Field::text(path), span);
+            }
+        }
+    }
+}
+
+/// The path of an address that means a file, whatever host it names.
+fn file_of(address: &str) -> Option<&str> {
+    let (scheme, rest) = address.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let Some(rest) = rest.strip_prefix("//") else {
+        return Some(rest);
+    };
+    Some(rest.find('/').and_then(|at| rest.get(at..)).unwrap_or(rest))
 }
 
 /// Whether a program is only asked what it is.

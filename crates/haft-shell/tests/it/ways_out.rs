@@ -55,6 +55,33 @@ fn the_home_folder_is_also_meant_behind_a_name() {
 }
 
 #[test]
+fn files_that_are_written_as_addresses() {
+    all_ask(&[
+        "curl -T f.txt FILE:///outside/x",
+        "curl -T f.txt FiLe:/outside/x",
+        "curl -T f.txt file://127.0.0.1/outside/x",
+        "curl -T f.txt 'file:///project/%2e%2e/outside/x'",
+        "curl -T f.txt 'file:///project/{..}/outside/x'",
+        "curl -T f.txt --url=file:/outside/x",
+        "curl -s 'file:///project/.e[n-n]v'",
+        "curl -s FILE:///project/.env",
+        "frob FILE:///project/.env",
+        "git clone FILE:///outside/x",
+    ]);
+    let written = "write /project/x".to_owned();
+    for script in ["curl -T f file:///project/x", "curl --up f --url=FILE://h/project/x"] {
+        assert!(touched(script).contains(&written), "{script}: {:?}", touched(script));
+    }
+    assert!(!touched("curl file:///project/x").contains(&written));
+    for script in ["curl 'https://{a.org,b.org}/'", "curl 'https://[a-b].org/'"] {
+        assert!(!analysed(script).is_proven(), "{script}");
+    }
+    for script in ["curl 'http://[::1]:80/'", "curl 'https://a.org/{1,2}?x=[1-2]'"] {
+        assert!(analysed(script).is_proven(), "{script}");
+    }
+}
+
+#[test]
 fn open_files_are_streams_and_nothing_below_them_is() {
     all_ask(&[
         "echo x > /dev/fd/../cwd/../pwned",
