@@ -116,7 +116,7 @@ impl Walk<'_> {
             Act::Pairs => self.pair(value, span),
             Act::Archive => self.touch(Touch::Read, value, Extent::Below, certain, span),
             Act::Revisions => self.revision(value, span),
-            Act::Remotes => self.remote(value, span),
+            Act::Remotes => self.remote(name, value, span),
             Act::SedScript => self.sed_script(value, span),
             Act::Perhaps => self.perhaps(value, span),
             Act::Doubt => {
@@ -300,7 +300,7 @@ impl Walk<'_> {
     fn revision(&mut self, value: &Field, span: Span) {
         let text = value.prefix();
         if text.contains("::") || text.contains("://") {
-            return self.remote(value, span);
+            return self.remote("", value, span);
         }
         if let Some((_, path)) = text.split_once(':') {
             let skipped = text.len() - path.len();
@@ -313,13 +313,19 @@ impl Walk<'_> {
         self.touch(Touch::Read, value, Extent::Below, Certainty::Possible, span);
     }
 
-    fn remote(&mut self, value: &Field, span: Span) {
+    fn remote(&mut self, name: &str, value: &Field, span: Span) {
         let text = value.prefix().to_owned();
+        // These make a folder, and any word may be its name.
+        let makes = matches!(name, "git/clone" | "git/init");
+        if name == "git/clone" && text.contains(':') {
+            let last = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+            self.write(&Field::text(last.trim_end_matches(".git")), span);
+        }
         if text.contains("::") || value.is_open() {
             self.doubt("the address of a repository can name a command to run", span);
         } else if text.contains("://") {
             self.address(value, span);
-        } else if text.contains(['/', '.', ':']) {
+        } else if makes || text.contains(['/', '.', ':']) {
             self.edited(value, span);
         }
     }

@@ -82,6 +82,14 @@ fn files_that_are_written_as_addresses() {
 }
 
 #[test]
+fn a_repository_is_made_in_a_folder_of_any_name() {
+    all_ask(&["git init out_dir", "git clone . out_dir", "git init -q out_dir/x"]);
+    assert!(touched("git clone git@a.org:x/y.git").contains(&"write /project/y".to_owned()));
+    assert_eq!(touched("git push origin main"), [""; 0]);
+    all_run(&["git init", "git init new", "git clone . new", "git pull origin main"]);
+}
+
+#[test]
 fn open_files_are_streams_and_nothing_below_them_is() {
     all_ask(&[
         "echo x > /dev/fd/../cwd/../pwned",
