@@ -195,6 +195,8 @@ pub enum Settlement {
     /// That the repository which holds this folder is the workspace's own: git runs what the settings
     /// of a repository name.
     SameRepository(PathBuf),
+    /// That there is no symbolic link at or below any of these.
+    NoLinks(Vec<PathBuf>),
 }
 
 impl Analysis {

@@ -9,6 +9,7 @@ mod find;
 mod flow;
 mod invocation;
 mod languages;
+mod links;
 mod place;
 mod program;
 mod project;
@@ -78,6 +79,12 @@ struct Walk<'s> {
     moves: bool,
     /// The functions that are defined anywhere in the script.
     defined: BTreeSet<String>,
+    /// What may be a link by now, or has one in it, wherever in the script that was done.
+    unsure: Vec<links::Unsure>,
+    /// What was moved away.
+    gone: Vec<links::Unsure>,
+    /// Which links the present command follows.
+    follows: links::Follows,
 }
 
 /// The text that spans point into.
@@ -127,6 +134,9 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         traps: Vec::new(),
         moves: false,
         defined: BTreeSet::new(),
+        unsure: Vec::new(),
+        gone: Vec::new(),
+        follows: links::Follows::default(),
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());

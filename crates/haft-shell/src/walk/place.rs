@@ -64,6 +64,7 @@ impl Walk<'_> {
             if is_crooked(&place) {
                 self.doubt("a path below `/proc` or `/dev/fd` leads to other places", span);
             }
+            self.check_links(touch, &place, certainty, span);
             let action = match touch {
                 Touch::Read => Action::Read(place),
                 Touch::Write => Action::Write(place),
@@ -84,12 +85,19 @@ impl Walk<'_> {
             self.doubt("the folder that the command runs in is not known", span);
             return vec![Place { path: PathBuf::from("/"), extent: Extent::Anywhere }];
         }
+        if !absolute {
+            self.check_moved(span);
+        }
         let root = vec![PathBuf::from("/")];
+        let start = self.setting.cwd;
         let folders = if absolute { &root } else { &self.state.cwd };
         let literal = field.literal();
         let places = folders.iter().map(|folder| match literal {
-            Some(text) => Place { path: below(folder, text, false), extent: extent.clone() },
-            None => matching(folder, field),
+            Some(text) => {
+                let path = straightened(start, &below(folder, text, false));
+                Place { path, extent: extent.clone() }
+            }
+            None => matching(start, folder, field),
         });
         places.collect()
     }
@@ -111,7 +119,7 @@ fn is_crooked(place: &Place) -> bool {
 }
 
 /// The places that a path goes through, if there is no link among them.
-fn ways(path: &Path) -> impl Iterator<Item = PathBuf> {
+pub(super) fn ways(path: &Path) -> impl Iterator<Item = PathBuf> {
     path.components().scan(PathBuf::new(), |place, part| {
         match part {
             Component::ParentDir => {
@@ -123,12 +131,26 @@ fn ways(path: &Path) -> impl Iterator<Item = PathBuf> {
     })
 }
 
+/// A path without the `..` that lead up from the folder where the script starts, which has no links in
+/// it. What all others mean is for the disk to say.
+pub(super) fn straightened(start: &Path, path: &Path) -> PathBuf {
+    let mut place = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir && start.starts_with(&place) {
+            place.pop();
+        } else {
+            place.push(part);
+        }
+    }
+    place
+}
+
 /// The place of a path with wildcards.
-fn matching(folder: &Path, field: &Field) -> Place {
+fn matching(start: &Path, folder: &Path, field: &Field) -> Place {
     let prefix = field.prefix();
     let (above, _) = prefix.rsplit_once('/').unwrap_or(("", prefix));
     let above = if above.is_empty() && prefix.starts_with('/') { "/" } else { above };
-    let path = below(folder, above, false);
+    let path = straightened(start, &below(folder, above, false));
     let mut pattern = String::new();
     for atom in &field.atoms {
         match atom {

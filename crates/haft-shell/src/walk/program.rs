@@ -104,6 +104,7 @@ impl Walk<'_> {
             }
         }
         self.invoked(name, program, line, span);
+        self.remade(name, line);
         if name == "curl" {
             self.uploaded(line, span);
         }
@@ -131,6 +132,7 @@ impl Walk<'_> {
             Some(program) => {
                 for line in options::readings(program, rest) {
                     self.invoked(&key, program, &line, span);
+                    self.remade(&key, &line);
                 }
             }
             // What these do not know as a command of their own is a script of the project.

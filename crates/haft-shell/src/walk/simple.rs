@@ -2,6 +2,7 @@
 
 use super::Walk;
 use super::builtin::is_builtin;
+use super::links::Follows;
 use super::state::Function;
 use super::value::Field;
 use crate::effect::{Action, Certainty, Standing};
@@ -183,11 +184,13 @@ impl Walk<'_> {
                 None => {}
             }
         }
+        let outer = std::mem::replace(&mut self.follows, Follows::of(&name));
         if is_builtin(&name) {
             self.builtin(&name, fields, span);
         } else {
             self.program(&name, fields, span);
         }
+        self.follows = outer;
     }
 }
 

@@ -80,18 +80,14 @@ fn join_folders(mut one: Vec<PathBuf>, two: Vec<PathBuf>) -> Vec<PathBuf> {
     if one.len() > MOST_FOLDERS { Vec::new() } else { one }
 }
 
-/// `path` below `folder`, without `.`; with `logical`, also without `..`, as `cd` does it.
+/// `path` below `folder`, without `.`; with `logical`, also without `..`, as `cd` does it. Where it is not,
+/// what `..` means depends on links: a folder that was entered may be one.
 pub(super) fn below(folder: &Path, path: &str, logical: bool) -> PathBuf {
     let mut place = if path.starts_with('/') { PathBuf::from("/") } else { folder.to_owned() };
-    let mut named = false;
     for part in Path::new(path).components() {
         match part {
-            Component::Normal(name) => {
-                place.push(name);
-                named = true;
-            }
-            // The folder itself has no links in it that matter; a name after it may be one.
-            Component::ParentDir if logical || !named => {
+            Component::Normal(name) => place.push(name),
+            Component::ParentDir if logical && !place.ends_with("..") => {
                 place.pop();
             }
             Component::ParentDir => place.push(".."),

@@ -90,6 +90,56 @@ fn a_repository_is_made_in_a_folder_of_any_name() {
 }
 
 #[test]
+fn links_that_the_script_makes_are_not_followed_unasked() {
+    for script in [
+        "ln -s $PWD sub/up; cd sub/up && touch ../pwned",
+        "ln -s .. up; cat up/x",
+        "ln -s .. up && echo x > up",
+        "cd sub/deep && ln -s ../.. ../../x && cd ../.. && touch x/red/pwned",
+        "cd sub && ln -s ../../y ../x && cat ../x",
+        "ln -s ../y && cat y/x",
+        "ln -s $PWD/y -t sub; touch sub/y/x",
+        "(ln -s .. up); touch up/pwned",
+        "for i in 1 2; do touch up/pwned; ln -s .. up; done",
+        "f() { ln -s .. up; }; f; touch up/pwned",
+        "git checkout evb -- lnk && touch lnk/pwned",
+        "git checkout -q evb && touch lnk/pwned",
+        "git switch evb; cat lnk",
+        "git stash pop; cat lnk/x",
+        "git apply sym.diff && touch lnk/pwned",
+        "git clone . d && cat d/lnk",
+        "patch -p1 < sym.diff; touch lnk/pwned",
+        "tar xf sym.tar && touch lnk/pwned",
+        "mkdir d; tar cf - . | tar xf - -C d; touch d/out_dir/pwned",
+        "unzip a.zip; cat lnk/*",
+        "cp -r sub d; touch d/lnk/pwned",
+        "cp -a sub d && echo x > d/lnk/pwned",
+        "cp -r sub d/; cat d/sub/lnk",
+        "mv sub d; touch d/lnk/pwned",
+        "rsync -a sub/ d; cat d/lnk",
+        "mkdir -p a/b; cd a/b && mv ../b ../../b2 && touch ../../pwned",
+        "mkdir -p a/b; cd a/b && (mv ../* ../..) && touch ../x",
+        "cd sub && cd -P .. && ln -s .. up && cd -P up && touch x",
+    ] {
+        assert!(!analysed(script).is_proven(), "{script}");
+    }
+    all_run(&[
+        "git pull && cargo build",
+        "tar xf x.tar.gz && cd x && make",
+        "tar xzf x.tgz && rm x.tgz && ls x && mkdir build",
+        "tar tf x.tgz && cat f.txt",
+        "git checkout main && git status && git merge topic && git add src/a.rs",
+        "git checkout -b topic && cat f.txt",
+        "git stash list; git reset HEAD~1; cat f.txt",
+        "mv a.txt b.txt && cat b.txt",
+        "mkdir d && cp a.txt d/ && cat d/a.txt",
+        "ln -s a b && ls -l b && cat b && rm b",
+        "cp -r src bak && rm -rf bak",
+        "mkdir -p build && cd build && cmake .. && cat ../f.txt",
+    ]);
+}
+
+#[test]
 fn open_files_are_streams_and_nothing_below_them_is() {
     all_ask(&[
         "echo x > /dev/fd/../cwd/../pwned",

@@ -109,6 +109,7 @@ fn is_settled(workspace: &Workspace, doubt: &Doubt) -> bool {
     match &doubt.settled_by {
         Settlement::Asking => false,
         Settlement::SameRepository(folder) => is_own_repository(workspace.root(), folder),
+        Settlement::NoLinks(paths) => paths.iter().all(|path| !places::may_hold_links(path)),
     }
 }
 

@@ -89,6 +89,8 @@ fn on_path(workspace: &Workspace, kind: EffectKind, path: &Path) -> Vec<Effect> 
     {
         return Vec::new();
     }
+    let through = through_missing(path);
+    let text = through.as_deref().and_then(Path::to_str).unwrap_or(text);
     let place = match workspace.locate(text) {
         Ok(place) => place,
         // Where we cannot go, the command cannot either: it is the same user.
@@ -102,6 +104,52 @@ fn on_path(workspace: &Workspace, kind: EffectKind, path: &Path) -> Vec<Effect> 
     let on = |kind| Effect::on_path(kind, &place.path, workspace.root());
     let external = place.inside.is_none().then(|| on(EffectKind::External));
     external.into_iter().chain([on(kind)]).collect()
+}
+
+/// The path without the `..` behind names that are not there: what the script makes there is a folder,
+/// or a link that it is asked about. None where that changes nothing.
+fn through_missing(path: &Path) -> Option<PathBuf> {
+    if is_plain(path) {
+        return None;
+    }
+    let mut place = PathBuf::new();
+    for part in path.components() {
+        let missing = part == Component::ParentDir
+            && place.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        if missing {
+            place.pop();
+        } else {
+            place.push(part);
+        }
+    }
+    Some(place)
+}
+
+/// Whether there may be a link at or below `path`.
+pub(super) fn may_hold_links(path: &Path) -> bool {
+    let mut looked_at = 0;
+    let mut waiting = match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => return true,
+        Ok(found) if found.is_dir() => vec![path.to_owned()],
+        Ok(_) => Vec::new(),
+        Err(error) => return error.kind() != ErrorKind::NotFound,
+    };
+    while let Some(folder) = waiting.pop() {
+        let Ok(entries) = fs_err::read_dir(&folder) else { return true };
+        for entry in entries {
+            looked_at += 1;
+            match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
+                Ok((folder, kind)) if kind.is_dir() => waiting.push(folder),
+                Ok((_, kind)) if kind.is_symlink() => return true,
+                Ok(_) => {}
+                Err(_) => return true,
+            }
+        }
+        if looked_at > LOOKED_AT {
+            return true;
+        }
+    }
+    false
 }
 
 fn is_plain(path: &Path) -> bool {

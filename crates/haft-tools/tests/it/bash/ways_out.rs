@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::World;
 
 /// Every program is allowed that a script here names, and everything in the workspace but secrets.
-const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt";
+const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt mv rm ls cmake";
 
 /// A workspace with `link`, which leads to a folder beside it, and `sub` with a file in it.
 async fn linked() -> World {
@@ -59,4 +59,27 @@ async fn two_stars_mean_any_name_and_links_too() {
         "shopt -s globstar dotglob; cat ./sub/../**",
     ];
     check(&world, &asked, &["cat sub/**", "cat **/file.txt", "shopt -s globstar; cat sub/**"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_without_links_is_no_way_out() {
+    let world = linked().await;
+    fs_err::create_dir_all(world.workspace().join("deep/er")).unwrap();
+    fs_err::os::unix::fs::symlink("../..", world.workspace().join("deep/er/up")).unwrap();
+    let asked = [
+        "cp -r deep d; touch d/er/up/x",
+        "mv deep d && cat d/er/file",
+        "cp -r link d && cat d/seed",
+        "cd deep/er/up && touch ../x",
+        "cd deep/er/up && cat ../outside/seed",
+        "mkdir -p new && cd new && touch ../../x",
+    ];
+    let allowed = [
+        "cp -r sub d && cat d/file && touch d/new",
+        "mv sub/file moved && cat moved && touch moved",
+        "mkdir -p new && cd new && cmake .. && touch ../sub/x",
+        "cd deep && cat ../a.txt",
+        "cp -r missing d && cat d/x",
+    ];
+    check(&world, &asked, &allowed);
 }
