@@ -159,6 +159,8 @@ pub enum Extent {
     Exact,
     /// The folder and all that is in it.
     Below,
+    /// The same, and all that links in it lead to.
+    Followed,
     /// All that this shell pattern matches: the whole absolute path with its wildcards.
     Matching(String),
     /// Anything anywhere. There is always a doubt beside it.
@@ -232,6 +234,9 @@ impl fmt::Display for Place {
         match &self.extent {
             Extent::Exact => write!(f, "{}", self.path.display()),
             Extent::Below => write!(f, "{} and all below it", self.path.display()),
+            Extent::Followed => {
+                write!(f, "{} and all below it, through links", self.path.display())
+            }
             Extent::Matching(pattern) => f.write_str(pattern),
             Extent::Anywhere => f.write_str("a file that is not known"),
         }

@@ -87,7 +87,8 @@ impl Walk<'_> {
         let may_lead_off = |unsure: &&Unsure| {
             let itself = whole == unsure.path && touch == Touch::Read && unsure.told;
             let through = followed.iter().any(|way| unsure.is_meant_by(way)) && !itself;
-            through || (is_pattern && last_counts && unsure.path.starts_with(&whole))
+            let below = unsure.path.starts_with(&whole);
+            through || below && (is_pattern && last_counts || place.extent == Extent::Followed)
         };
         let settlements: Vec<Settlement> = self
             .unsure
@@ -101,6 +102,23 @@ impl Walk<'_> {
                 span,
                 settled_by,
             );
+        }
+    }
+
+    /// Programs whose operands are files, and with these options all that is below them, through links.
+    pub(super) fn changed_through(&mut self, name: &str, line: &Line, span: Span) {
+        let (touch, skipped) = match name {
+            "chmod" | "chown" | "chgrp" | "chcon" | "setfacl"
+                if has_option(line, "R", &["--rec"]) && has_option(line, "L", &["--log"]) =>
+            {
+                (Touch::Write, 1)
+            }
+            "rsync" if has_option(line, "Lk", &["--copy-"]) => (Touch::Read, 0),
+            "scp" if has_option(line, "r", &[]) => (Touch::Read, 0),
+            _ => return,
+        };
+        for operand in line.operands.iter().skip(skipped) {
+            self.touch(touch, operand, Extent::Followed, Certainty::Certain, span);
         }
     }
 
@@ -253,6 +271,26 @@ impl Walk<'_> {
 impl Unsure {
     fn is_meant_by(&self, way: &Path) -> bool {
         way.starts_with(&self.path) && !(self.inside && way == self.path)
+    }
+}
+
+/// Whether a program follows the links in the folders that it goes through.
+pub(super) fn goes_through(name: &str, line: &Line) -> bool {
+    let has = |letters, long: &[&str]| has_option(line, letters, long);
+    match name {
+        "find" | "gfind" => {
+            line.raw.iter().any(|word| matches!(word.literal(), Some("-L" | "-follow")))
+        }
+        "grep" | "egrep" | "fgrep" | "zgrep" => has("R", &["--de"]),
+        "rg" | "ripgrep" | "fd" | "fdfind" => has("L", &["--fol"]),
+        "ag" | "ack" => has("f", &["--fol"]),
+        "du" => has("L", &["--de"]),
+        "tree" => has("l", &[]),
+        "cp" => has("LH", &["--de"]) && has("rRa", &["--rec", "--arc"]),
+        "tar" | "bsdtar" | "gtar" => has("hL", &["--de"]),
+        "diff" => has("r", &["--rec"]) && !has("", &["--no-d"]),
+        "zip" => has("rR", &["--rec"]) && !has("y", &["--sym"]),
+        _ => false,
     }
 }
 

@@ -85,6 +85,8 @@ struct Walk<'s> {
     gone: Vec<links::Unsure>,
     /// Which links the present command follows.
     follows: links::Follows,
+    /// Whether it follows all links in the folders that it goes through.
+    goes_through: bool,
 }
 
 /// The text that spans point into.
@@ -137,6 +139,7 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         unsure: Vec::new(),
         gone: Vec::new(),
         follows: links::Follows::default(),
+        goes_through: false,
     };
     if script.len() > crate::LONGEST {
         walk.doubt("the script is too long to be worked out", Span::default());

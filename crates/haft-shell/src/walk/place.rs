@@ -60,6 +60,8 @@ impl Walk<'_> {
         {
             return;
         }
+        let through = self.goes_through && extent == Extent::Below;
+        let extent = if through { Extent::Followed } else { extent };
         for place in self.places(field, extent, span) {
             if is_crooked(&place) {
                 self.doubt("a path below `/proc` or `/dev/fd` leads to other places", span);

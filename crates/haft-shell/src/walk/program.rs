@@ -1,6 +1,7 @@
 //! Programs: their names, and what is known of them.
 
 use super::Walk;
+use super::links::goes_through;
 use super::place::{Touch, is_stream};
 use super::scripts::{Start, is_shell};
 use super::value::Field;
@@ -103,7 +104,10 @@ impl Walk<'_> {
                 self.doubt(format!("`{name}` runs what it reads from its input"), span);
             }
         }
+        let outer = std::mem::replace(&mut self.goes_through, goes_through(name, line));
         self.invoked(name, program, line, span);
+        self.changed_through(name, line, span);
+        self.goes_through = outer;
         self.remade(name, line);
         if name == "curl" {
             self.uploaded(line, span);

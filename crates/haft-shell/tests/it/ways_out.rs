@@ -140,6 +140,34 @@ fn links_that_the_script_makes_are_not_followed_unasked() {
 }
 
 #[test]
+fn what_follows_links_is_not_bounded_by_a_folder() {
+    all_ask(&[
+        "find -L . -name seed -delete",
+        "find . -follow -name seed",
+        "chown -RL nobody .",
+        "chmod -R -L 644 .",
+        "cp -rL . /project/x",
+        "grep -Rn x .",
+        "grep -e x --dereference-recursive .",
+        "rg -L x .",
+        "fd --follow x .",
+        "tar chf x.tar .",
+        "diff -r . x",
+        "zip -r x.zip .",
+        "ln -s .. sub/up; grep -R x sub",
+    ]);
+    all_run(&[
+        "find . -name seed -delete",
+        "grep -R x src",
+        "grep -rn x .",
+        "cp -r . x",
+        "rg x .",
+        "chmod -R 644 src",
+        "tar cf x.tar .",
+    ]);
+}
+
+#[test]
 fn open_files_are_streams_and_nothing_below_them_is() {
     all_ask(&[
         "echo x > /dev/fd/../cwd/../pwned",

@@ -11,6 +11,9 @@ use haft_workspace::path::PathError;
 /// Most names that are looked at for one pattern.
 const LOOKED_AT: usize = 20_000;
 
+/// Most names that are looked at where links are followed.
+const FOLLOWED: usize = 100_000;
+
 /// Most files that one pattern may mean.
 const MATCHES: usize = 500;
 
@@ -57,6 +60,16 @@ pub(super) fn effects(
         // There is a doubt beside it.
         Extent::Anywhere => Vec::new(),
         Extent::Exact | Extent::Below => on_path(workspace, kind, &place.path),
+        Extent::Followed => {
+            let mut effects = on_path(workspace, kind, &place.path);
+            match led_out_of(&place.path, workspace.root()) {
+                Some(found) => {
+                    effects.extend(found.iter().flat_map(|path| on_path(workspace, kind, path)));
+                }
+                None => effects.push(too_many(&place.path.to_string_lossy())),
+            }
+            effects
+        }
         Extent::Matching(pattern) => {
             let mut effects = match kind {
                 EffectKind::Read => on_path(workspace, kind, &place.path),
@@ -69,13 +82,46 @@ pub(super) fn effects(
                 Some(found) => {
                     effects.extend(found.iter().flat_map(|path| on_path(workspace, kind, path)));
                 }
-                None => effects.push(
-                    Effect::run(pattern.clone()).unproven("too many files to look at them all"),
-                ),
+                None => effects.push(too_many(pattern)),
             }
             effects
         }
     }
+}
+
+fn too_many(place: &str) -> Effect {
+    Effect::run(place).unproven("too many files to look at them all")
+}
+
+/// What links below `path` lead to that is not below it, through any number of them as long as they stay
+/// in the workspace; none if there is too much to say.
+fn led_out_of(path: &Path, root: &Path) -> Option<Vec<PathBuf>> {
+    let Ok(top) = fs_err::canonicalize(path) else { return Some(Vec::new()) };
+    let mut looked_at = 0;
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut waiting = vec![top.clone()];
+    while let Some(folder) = waiting.pop() {
+        let Ok(entries) = fs_err::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            looked_at += 1;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                Ok(kind) if kind.is_symlink() => {
+                    let Ok(target) = fs_err::canonicalize(entry.path()) else { continue };
+                    let known = found.iter().chain([&top]).any(|one| target.starts_with(one));
+                    if !known {
+                        waiting.extend(Some(target.clone()).filter(|one| one.starts_with(root)));
+                        found.push(target);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if looked_at > FOLLOWED || found.len() > MATCHES {
+            return None;
+        }
+    }
+    Some(found)
 }
 
 fn on_path(workspace: &Workspace, kind: EffectKind, path: &Path) -> Vec<Effect> {

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::World;
 
 /// Every program is allowed that a script here names, and everything in the workspace but secrets.
-const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt mv rm ls cmake";
+const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt mv rm ls cmake find grep chown";
 
 /// A workspace with `link`, which leads to a folder beside it, and `sub` with a file in it.
 async fn linked() -> World {
@@ -82,4 +82,25 @@ async fn a_copy_without_links_is_no_way_out() {
         "cp -r missing d && cat d/x",
     ];
     check(&world, &asked, &allowed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_follows_links_goes_where_they_lead() {
+    let world = linked().await;
+    let folder = |path: &str| world.workspace().join(path);
+    fs_err::create_dir_all(folder("inner")).unwrap();
+    fs_err::os::unix::fs::symlink("../sub", folder("inner/sub")).unwrap();
+    fs_err::create_dir_all(folder("chain")).unwrap();
+    fs_err::create_dir_all(folder("second")).unwrap();
+    fs_err::os::unix::fs::symlink("../second", folder("chain/on")).unwrap();
+    fs_err::os::unix::fs::symlink("../../outside", folder("second/out")).unwrap();
+    let asked = [
+        "find -L . -name seed -delete",
+        "find . -follow",
+        "grep -R x .",
+        "grep -R x chain",
+        "cp -rL chain d",
+        "chown -RL nobody .",
+    ];
+    check(&world, &asked, &["grep -R x sub inner", "grep -r x .", "find . -name seed -delete"]);
 }
