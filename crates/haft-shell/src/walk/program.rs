@@ -1,7 +1,7 @@
 //! Programs: their names, and what is known of them.
 
 use super::Walk;
-use super::links::goes_through;
+use super::links::{goes_through, has_option};
 use super::place::{Touch, is_stream};
 use super::scripts::{Start, is_shell};
 use super::value::Field;
@@ -109,8 +109,10 @@ impl Walk<'_> {
         self.changed_through(name, line, span);
         self.goes_through = outer;
         self.remade(name, line);
-        if name == "curl" {
-            self.uploaded(line, span);
+        match name {
+            "curl" => self.uploaded(line, span),
+            "mktemp" => self.temporary(line, span),
+            _ => {}
         }
     }
 
@@ -218,6 +220,21 @@ impl Walk<'_> {
         }
         if !host.is_empty() {
             self.note(Action::Connect(host.to_owned()), Certainty::Certain, span);
+        }
+    }
+
+    /// `mktemp` makes a file in the folder for such files unless it is told another place.
+    fn temporary(&mut self, line: &options::Line, span: Span) {
+        let template = line.raw.iter().rfind(|word| !word.prefix().starts_with('-'));
+        let is_bare = |word: &Field| {
+            word.literal().is_some_and(|text| text.starts_with("--t") && !text.contains('='))
+        };
+        let told = has_option(line, "p", &["--t"]) && !line.raw.iter().any(is_bare);
+        let there = has_option(line, "t", &[]) || template.is_none() && !told;
+        let is_made = !has_option(line, "u", &["--dr"]);
+        if is_made && (there || line.raw.iter().any(is_bare)) {
+            let template = template.map_or("tmp.XXXXXXXXXX".to_owned(), Field::shown);
+            self.write(&Field::text(&format!("/tmp/{template}")), span);
         }
     }
 

@@ -168,6 +168,23 @@ fn what_follows_links_is_not_bounded_by_a_folder() {
 }
 
 #[test]
+fn temporary_files_are_outside() {
+    for (script, file) in [
+        ("mktemp", "write /tmp/tmp.XXXXXXXXXX"),
+        ("mktemp -dq", "write /tmp/tmp.XXXXXXXXXX"),
+        ("x=$(mktemp -d)", "write /tmp/tmp.XXXXXXXXXX"),
+        ("mktemp -t pwned.XXXXXX", "write /tmp/pwned.XXXXXX"),
+        ("mktemp --tmpdir pwned.XXXXXX", "write /tmp/pwned.XXXXXX"),
+        ("mktemp --tmpdir", "write /tmp/tmp.XXXXXXXXXX"),
+        ("mktemp -p sub x.XXX", "write /project/sub"),
+    ] {
+        assert!(touched(script).contains(&file.to_owned()), "{script}: {:?}", touched(script));
+    }
+    all_ask(&["mktemp", "mktemp -d", "mktemp -t x.XXX", "mktemp -p /outside x.XXX"]);
+    all_run(&["mktemp ./x.XXX", "mktemp -p sub x.XXX", "mktemp --tmpdir=sub", "mktemp -u"]);
+}
+
+#[test]
 fn open_files_are_streams_and_nothing_below_them_is() {
     all_ask(&[
         "echo x > /dev/fd/../cwd/../pwned",
