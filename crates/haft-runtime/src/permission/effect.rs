@@ -101,6 +101,22 @@ impl Effect {
         }
     }
 
+    /// Something done to a file that cannot be named before it is done. What runs the command is asked
+    /// for on its own, so only rules that deny something of the permission count: it may be just that.
+    #[must_use]
+    pub fn anywhere(kind: EffectKind) -> Self {
+        let key = Cow::Borrowed(kind.key().unwrap_or("read"));
+        Self::new(kind, key, "a file that is not known".to_owned()).mentioned().certain_up_to("")
+    }
+
+    /// Whether it is done to a file that cannot be named.
+    #[must_use]
+    pub fn is_anywhere(&self) -> bool {
+        self.kind != EffectKind::Run
+            && self.weight == Weight::Mentioned
+            && self.certain.as_deref() == Some("")
+    }
+
     /// One program with its arguments, as one line.
     #[must_use]
     pub fn run(command: impl Into<String>) -> Self {
@@ -158,6 +174,7 @@ impl Effect {
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
         match self.kind {
+            _ if self.is_anywhere() => None,
             EffectKind::Read | EffectKind::Write | EffectKind::Delete => {
                 Some(PathBuf::from(self.also.as_ref().unwrap_or(&self.value)))
             }

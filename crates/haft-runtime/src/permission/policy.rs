@@ -76,7 +76,8 @@ impl fmt::Display for RuleRef {
 /// denies anything of the permission, nor asks about a part of it that the `*` leaves to it: what
 /// cannot be worked out might be just that. An effect of which only the beginning is certain asks
 /// where such a rule is about something that begins like that. One that is only [mentioned](super::Weight::Mentioned) needs no rule to allow it: only a deny counts,
-/// and an ask that is about something narrower than all.
+/// and an ask that is about something narrower than all. One that is done to a file which cannot be named
+/// asks where a rule denies anything of its permission, and else needs none.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     layers: Vec<Layer>,
@@ -156,6 +157,9 @@ impl Policy {
     /// Whether the rules alone allow `effect`: as [`Policy::decide`] says, but at no cost for words.
     #[must_use]
     pub fn allows(&self, effect: &Effect) -> bool {
+        if effect.is_anywhere() {
+            return self.perhaps_denied(effect).is_none();
+        }
         let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
         words.last().is_some_and(|word| word.action() == Action::Allow)
             && words.iter().all(|word| word.action() != Action::Deny)
@@ -202,6 +206,11 @@ impl Policy {
     }
 
     fn decide_alone(&self, effect: &Effect) -> Decision {
+        if effect.is_anywhere() {
+            let rule = self.perhaps_denied(effect).map(|rule| perhaps(rule, effect));
+            let action = if rule.is_some() { Action::Ask } else { Action::Allow };
+            return Decision { action, rule, lost: Vec::new() };
+        }
         let words: Vec<_> = self.layers.iter().filter_map(|layer| layer.winner(effect)).collect();
         let deny = words.iter().find(|rule| rule.action() == Action::Deny);
         let word = deny.or(words.last()).copied();
@@ -364,9 +373,11 @@ fn may_mean(rule: &Rule, certain: &str) -> bool {
 
 /// What is shown for a rule that may mean what is not known of an effect.
 fn perhaps(rule: &Rule, effect: &Effect) -> RuleRef {
-    let certain = effect.certain.as_deref().unwrap_or_default();
-    let why =
-        format!("only `{certain}` of it is certain, and the rule {} may mean it", rule.to_ref());
+    let certain = match effect.certain.as_deref().unwrap_or_default() {
+        "" => "nothing".to_owned(),
+        certain => format!("only `{certain}`"),
+    };
+    let why = format!("{certain} of it is certain, and the rule {} may mean it", rule.to_ref());
     RuleRef {
         key: effect.key.clone().into_owned(),
         pattern: "*".to_owned(),

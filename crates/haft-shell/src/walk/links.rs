@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Walk;
-use super::place::{Touch, straightened, ways};
+use super::place::{Touch, anywhere, straightened, ways};
 use super::state::below;
 use super::value::Field;
 use crate::effect::{Certainty, Extent, Place, Settlement};
@@ -97,6 +97,9 @@ impl Walk<'_> {
             .map(|unsure| unsure.settled_by.clone())
             .collect();
         for settled_by in settlements {
+            if settled_by == Settlement::Asking {
+                self.note(touch.of(anywhere()), certainty, span);
+            }
             self.doubt_until(
                 "the path may lead through a link that the script makes before",
                 span,
@@ -122,13 +125,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Doubts where the folder that a command runs in may have been moved.
-    pub(super) fn check_moved(&mut self, span: Span) {
+    /// Whether the folder that a command runs in may have been moved.
+    pub(super) fn is_moved(&self) -> bool {
         let is_moved =
             |folder: &PathBuf| self.gone.iter().any(|gone| gone.is_meant_by(&plain(folder)));
-        if self.state.cwd.iter().any(is_moved) {
-            self.doubt("the folder that the command runs in was moved before", span);
-        }
+        self.state.cwd.iter().any(is_moved)
     }
 
     /// Keeps in mind what a command may have made a link, or moved.

@@ -16,6 +16,22 @@ pub(super) enum Touch {
     Delete,
 }
 
+impl Touch {
+    /// What is done to a place.
+    pub(super) fn of(self, place: Place) -> Action {
+        match self {
+            Self::Read => Action::Read(place),
+            Self::Write => Action::Write(place),
+            Self::Delete => Action::Delete(place),
+        }
+    }
+}
+
+/// A place that is not known.
+pub(super) fn anywhere() -> Place {
+    Place { path: PathBuf::from("/"), extent: Extent::Anywhere }
+}
+
 /// Files that are no files: whoever has them open already has what is in them.
 const STREAMS: [&str; 8] = [
     "/dev/null",
@@ -65,14 +81,10 @@ impl Walk<'_> {
         for place in self.places(field, extent, span) {
             if is_crooked(&place) {
                 self.doubt("a path below `/proc` or `/dev/fd` leads to other places", span);
+                self.note(touch.of(anywhere()), certainty, span);
             }
             self.check_links(touch, &place, certainty, span);
-            let action = match touch {
-                Touch::Read => Action::Read(place),
-                Touch::Write => Action::Write(place),
-                Touch::Delete => Action::Delete(place),
-            };
-            self.note(action, certainty, span);
+            self.note(touch.of(place), certainty, span);
         }
     }
 
@@ -81,14 +93,15 @@ impl Walk<'_> {
         if field.is_open() {
             let shown = field.shown();
             self.doubt(format!("which file `{shown}` stands for is not known"), span);
-            return vec![Place { path: PathBuf::from("/"), extent: Extent::Anywhere }];
+            return vec![anywhere()];
         }
         if !absolute && self.state.cwd.is_empty() {
             self.doubt("the folder that the command runs in is not known", span);
-            return vec![Place { path: PathBuf::from("/"), extent: Extent::Anywhere }];
+            return vec![anywhere()];
         }
-        if !absolute {
-            self.check_moved(span);
+        if !absolute && self.is_moved() {
+            self.doubt("the folder that the command runs in was moved before", span);
+            return vec![anywhere()];
         }
         let root = vec![PathBuf::from("/")];
         let start = self.setting.cwd;

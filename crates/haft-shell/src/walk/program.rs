@@ -2,7 +2,7 @@
 
 use super::Walk;
 use super::links::{goes_through, has_option};
-use super::place::{Touch, is_stream};
+use super::place::{Touch, anywhere, is_stream};
 use super::scripts::{Start, is_shell};
 use super::value::Field;
 use crate::effect::{Action, Certainty, Changes, Extent, Standing};
@@ -207,6 +207,9 @@ impl Walk<'_> {
         if let Some(path) = file_of(text) {
             if path.contains(['%', '{', '[', '\\']) {
                 self.doubt("which file an address means is not worked out", span);
+                for touch in [Touch::Read, Touch::Write] {
+                    self.note(touch.of(anywhere()), Certainty::Possible, span);
+                }
             }
             return self.read(&Field::text(path), span);
         }

@@ -57,7 +57,12 @@ pub(crate) fn plan(
         }
     }
     let doubts = analysis.doubts.iter().filter(|doubt| !is_settled(workspace, doubt));
-    effects.extend(doubts.map(of_doubt));
+    let doubts: Vec<&Doubt> = doubts.collect();
+    effects.extend(doubts.iter().copied().map(of_doubt));
+    if doubts.iter().any(|doubt| matches!(doubt.settled_by, Settlement::NoLinks(_))) {
+        let kinds = [EffectKind::External, EffectKind::Read, EffectKind::Write];
+        effects.extend(kinds.map(Effect::anywhere));
+    }
     let is_doubted = effects.iter().any(|effect| effect.unproven.is_some());
     let changes = if is_doubted { Changes::Open } else { analysis.changes };
     let mut seen = HashSet::new();
@@ -96,7 +101,8 @@ fn always(analysis: &Analysis, effects: &[Effect]) -> Vec<Suggestion> {
         let pattern = suggest(&run.words)?;
         Some(Suggestion { key: effect.key.clone().into_owned(), pattern })
     };
-    for effect in effects.iter().filter(|effect| effect.unproven.is_none()) {
+    let named = |effect: &&Effect| effect.unproven.is_none() && !effect.is_anywhere();
+    for effect in effects.iter().filter(named) {
         let wide = if effect.kind == EffectKind::Run { wide(effect) } else { None };
         let suggestion = wide.or_else(|| Suggestion::exactly(effect));
         always.extend(suggestion.filter(|one| !always.contains(one)));

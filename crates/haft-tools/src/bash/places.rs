@@ -57,8 +57,10 @@ pub(super) fn effects(
     wildcards: Wildcards,
 ) -> Vec<Effect> {
     match &place.extent {
-        // There is a doubt beside it.
-        Extent::Anywhere => Vec::new(),
+        // There is a doubt beside it, for whoever allows commands.
+        Extent::Anywhere => {
+            vec![Effect::anywhere(EffectKind::External), Effect::anywhere(kind)]
+        }
         Extent::Exact | Extent::Below => on_path(workspace, kind, &place.path),
         Extent::Followed => {
             let mut effects = on_path(workspace, kind, &place.path);

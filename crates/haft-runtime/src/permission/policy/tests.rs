@@ -117,6 +117,34 @@ fn a_deny_of_the_same_permission_makes_an_unproven_effect_ask() {
 }
 
 #[test]
+fn a_file_that_cannot_be_named_asks_where_a_rule_denies_one() {
+    let decide = |rules: &[(&str, &str, Action)], effect: &Effect| {
+        let mut all = vec![("bash", "*", Allow), ("read", "*", Allow), ("read", "*.env", Ask)];
+        all.extend(rules);
+        let policy = Policy::new(vec![layer(LayerKind::User, &all)]);
+        let decision = policy.decide(effect);
+        assert_eq!(policy.allows(effect), decision.action == Allow);
+        assert!(!policy.grant_covers(&effect.key, "*", effect) || decision.action == Allow);
+        let child = Policy::new(vec![layer(LayerKind::Agent, &[("*", "*", Allow)])]);
+        let child = child.under(std::sync::Arc::new(policy));
+        assert_eq!(child.decide(effect).action, decision.action);
+        decision.action
+    };
+    let (read, write) = (Effect::anywhere(EffectKind::Read), Effect::anywhere(EffectKind::Write));
+    let external = Effect::anywhere(EffectKind::External);
+    for effect in [&read, &write, &external] {
+        assert_eq!(decide(&[], effect), Allow);
+        assert_eq!(decide(&[("edit", "*", Ask), ("external_directory", "*", Ask)], effect), Allow);
+        assert_eq!(decide(&[("bash", "rm *", Deny)], effect), Allow);
+        assert_eq!(effect.path(), None);
+    }
+    assert_eq!(decide(&[("read", "*.key", Deny)], &read), Ask);
+    assert_eq!(decide(&[("read", "*.key", Deny)], &write), Allow);
+    assert_eq!(decide(&[("edit", "*", Deny)], &write), Ask);
+    assert_eq!(decide(&[("external_directory", "*", Deny)], &external), Ask);
+}
+
+#[test]
 fn a_narrower_ask_makes_an_unproven_effect_ask_where_it_would_count() {
     let unknown = Effect::run("$x").unproven("`$x` is not known");
     let partly = Effect::run("git $x").certain_up_to("git");

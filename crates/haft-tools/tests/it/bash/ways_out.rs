@@ -1,6 +1,6 @@
 //! Links of the workspace that lead out of it, and the commands that follow them.
 
-use haft_runtime::permission::Action;
+use haft_runtime::permission::{Action, Reply};
 use serde_json::json;
 
 use crate::world::World;
@@ -103,4 +103,40 @@ async fn what_follows_links_goes_where_they_lead() {
         "chown -RL nobody .",
     ];
     check(&world, &asked, &["grep -R x sub inner", "grep -r x .", "find . -name seed -delete"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_not_known_may_be_one_that_is_denied() {
+    let unknown = [
+        "touch \"$(echo ../pwned)\"",
+        "popd; touch ../pwned",
+        "echo y > \"$(echo ../pwned)\"",
+        "ln -s .. up; touch up/pwned",
+        "mv sub d; touch d/pwned",
+        "touch /dev/fd/../cwd/../pwned",
+    ];
+    let read = "cat \"$(echo .env)\"";
+    for denied in
+        ["external_directory = \"deny\"", "edit = \"deny\"", "edit = { \"*.key\" = \"deny\" }"]
+    {
+        let rules = format!("[permission]\n\"*\" = \"allow\"\n{denied}\n");
+        let world = World::ruled(&rules, Reply::Unattended).await;
+        fs_err::create_dir(world.workspace().join("sub")).unwrap();
+        fs_err::os::unix::fs::symlink("..", world.workspace().join("sub/up")).unwrap();
+        let reads = if denied.starts_with("edit") { vec![] } else { vec![read] };
+        check(&world, &unknown, &["cat a.txt", "ls", "echo \"$x\""]);
+        check(&world, &reads, &[]);
+        for script in unknown {
+            let answer = world.call("bash", json!({ "command": script })).await;
+            assert_eq!(answer["error"]["kind"], "denied", "{script}: {answer}");
+        }
+        assert!(!world.workspace().join("../pwned").exists());
+    }
+    let rules = "[permission]\n\"*\" = \"allow\"\n[permission.read]\n\"*.env\" = \"deny\"\n";
+    check(&World::ruled(rules, Reply::Unattended).await, &[read], &["cat a.txt"]);
+    let rules =
+        "[permission]\n\"*\" = \"ask\"\nbash = \"allow\"\nread = \"allow\"\nedit = \"allow\"\n";
+    let world = World::ruled(rules, Reply::Unattended).await;
+    check(&world, &[], &unknown[..3]);
+    check(&world, &[], &[read]);
 }
