@@ -174,6 +174,8 @@ pub enum Certainty {
     Certain,
     /// It may happen: an argument looks like a path, but the program is not known.
     Possible,
+    /// The same of an argument that does not look like one: only where there is a file of that name.
+    IfThere,
 }
 
 /// Something that could not be worked out.

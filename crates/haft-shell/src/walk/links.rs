@@ -84,8 +84,14 @@ impl Walk<'_> {
         if !last_counts && !is_pattern {
             followed.pop();
         }
+        // A bare word is no path just because something was unpacked.
+        let is_word = certainty == Certainty::IfThere;
         let may_lead_off = |unsure: &&Unsure| {
-            let itself = whole == unsure.path && touch == Touch::Read && unsure.told;
+            if is_word && unsure.inside {
+                return false;
+            }
+            let only_read = touch == Touch::Read && certainty == Certainty::Certain;
+            let itself = whole == unsure.path && only_read && unsure.told;
             let through = followed.iter().any(|way| unsure.is_meant_by(way)) && !itself;
             let below = unsure.path.starts_with(&whole);
             through || below && (is_pattern && last_counts || place.extent == Extent::Followed)

@@ -4,7 +4,7 @@ use super::Walk;
 use super::links::{goes_through, has_option};
 use super::place::{Touch, anywhere, is_stream};
 use super::scripts::{Start, is_shell};
-use super::value::Field;
+use super::value::{Atom, Field};
 use crate::effect::{Action, Certainty, Changes, Extent, Standing};
 use crate::programs::{self, Act, Program, options};
 use crate::syntax::Span;
@@ -14,6 +14,10 @@ const SYSTEM: [&str; 2] = ["/usr/bin/", "/bin/"];
 
 /// How many words of an unknown program may each be the name of another one.
 const MOST_TAILS: usize = 6;
+
+/// How long the name of a file, and a path, may be.
+const LONGEST_NAME: usize = 255;
+const LONGEST_PATH: usize = 4095;
 
 impl Walk<'_> {
     /// Runs the program `name` with the words `fields`, of which it is the first.
@@ -172,17 +176,49 @@ impl Walk<'_> {
         }
         for field in fields.iter().skip(1) {
             let Some(text) = field.literal() else {
+                self.perhaps_named(field, span);
                 continue;
             };
             let value = match text.split_once('=') {
                 Some((_, value)) if !value.is_empty() => value,
-                _ if text.starts_with('-') => match text.find(['/', '~']) {
-                    Some(at) => text.get(at..).unwrap_or_default(),
-                    None => continue,
-                },
+                _ if text.starts_with('-') => {
+                    // A letter may have its value joined to it.
+                    let joined = text.get(2..).filter(|_| !text.starts_with("--"));
+                    self.perhaps_there(joined.unwrap_or_default(), span);
+                    match text.find(['/', '~']) {
+                        Some(at) => text.get(at..).unwrap_or_default(),
+                        None => continue,
+                    }
+                }
                 _ => text,
             };
-            self.perhaps_touched(value, span);
+            self.perhaps_there(value, span);
+        }
+    }
+
+    /// What a word would name of which not all is known.
+    fn perhaps_named(&mut self, field: &Field, span: Span) {
+        let prefix = field.prefix();
+        let named = match prefix.split_once('=') {
+            Some((name, _)) => field.without_prefix(name.len() + 1),
+            None if prefix.starts_with('-') => {
+                field.without_prefix(prefix.find(['/', '~']).unwrap_or(prefix.len()))
+            }
+            None => field.clone(),
+        };
+        let is_number = |atom: &Atom| matches!(atom, Atom::Number(_)) || atom.shown().is_empty();
+        if named.many || !named.atoms.iter().all(is_number) {
+            self.touch(Touch::Read, &named, Extent::Exact, Certainty::Possible, span);
+        }
+    }
+
+    /// Notes what a word would mean to a program of which nothing is known: any may be a file's name.
+    fn perhaps_there(&mut self, text: &str, span: Span) {
+        if text.contains(['/', '.']) || file_of(text).is_some() {
+            self.perhaps_touched(text, span);
+        } else if !text.is_empty() && text.len() <= LONGEST_NAME {
+            let value = Field::text(text);
+            self.touch(Touch::Read, &value, Extent::Exact, Certainty::IfThere, span);
         }
     }
 
@@ -191,10 +227,7 @@ impl Walk<'_> {
         let value = Field::text(text);
         if text.contains("://") || file_of(text).is_some() {
             self.address(&value, span);
-        } else if text.contains(['/', '.'])
-            && !is_stream(text)
-            && !text.contains(char::is_whitespace)
-        {
+        } else if text.contains(['/', '.']) && !is_stream(text) && text.len() <= LONGEST_PATH {
             self.touch(Touch::Read, &value, Extent::Exact, Certainty::Possible, span);
         }
     }

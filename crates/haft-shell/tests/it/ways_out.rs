@@ -105,6 +105,8 @@ fn links_that_the_script_makes_are_not_followed_unasked() {
         "git checkout evb -- lnk && touch lnk/pwned",
         "git checkout -q evb && touch lnk/pwned",
         "git switch evb; cat lnk",
+        "git checkout evb -- lnk && frob lnk",
+        "ln -s / up; frob -o up",
         "git stash pop; cat lnk/x",
         "git apply sym.diff && touch lnk/pwned",
         "git clone . d && cat d/lnk",
@@ -125,6 +127,7 @@ fn links_that_the_script_makes_are_not_followed_unasked() {
     }
     all_run(&[
         "git pull && cargo build",
+        "git pull && frob plan && docker compose up -d",
         "tar xf x.tar.gz && cd x && make",
         "tar xzf x.tgz && rm x.tgz && ls x && mkdir build",
         "tar tf x.tgz && cat f.txt",
@@ -182,6 +185,33 @@ fn temporary_files_are_outside() {
     }
     all_ask(&["mktemp", "mktemp -d", "mktemp -t x.XXX", "mktemp -p /outside x.XXX"]);
     all_run(&["mktemp ./x.XXX", "mktemp -p sub x.XXX", "mktemp --tmpdir=sub", "mktemp -u"]);
+}
+
+#[test]
+fn any_word_of_an_unknown_program_may_be_a_file() {
+    all_ask(&[
+        "shuf f.txt -o \"$(echo /outside/x)\"",
+        "shuf f.txt -o\"$(echo /outside/x)\"",
+        "shuf f.txt --output=\"$x\"",
+        "shuf f.txt -o /outsid?/seed",
+        "echo -o/outside/x f.txt | xargs shuf",
+        "shuf f.txt -o '../outside/pw ned'",
+        "shuf f.txt -o'../outside/pw ned'",
+        "frob --out='/outside/pw ned'",
+        "frob 'my keys/.env'",
+        "frob .e*",
+        "javac -d out_dir Evil.java",
+        "frob -dout_dir",
+        "frob to=out_dir",
+    ]);
+    all_run(&[
+        "frob -n $# x",
+        "frob -n$((1 + 1)) x",
+        "frob build --fast -q src/*.txt",
+        "frob -m 'fix a/b and c.d, see e'",
+        "frob -Isrc -o out 'a b'",
+        "gh pr view 12 --json title",
+    ]);
 }
 
 #[test]

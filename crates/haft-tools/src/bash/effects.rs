@@ -5,8 +5,8 @@ use std::path::Path;
 
 use haft_runtime::permission::{Effect, EffectKind, Suggestion};
 use haft_shell::{
-    Action, Analysis, Changes, Doubt, Run, Scripts, Setting, Settlement, Shell, Standing, analyse,
-    suggest,
+    Action, Analysis, Certainty, Changes, Doubt, Run, Scripts, Setting, Settlement, Shell,
+    Standing, analyse, suggest,
 };
 use haft_workspace::path::Place;
 use haft_workspace::{Workspace, read_small};
@@ -47,7 +47,13 @@ pub(crate) fn plan(
     }
     let wildcards = places::Wildcards::of(script);
     for effect in &analysis.effects {
-        let on = |kind, place| places::effects(workspace, kind, place, wildcards);
+        let is_there = |place: &haft_shell::Place| {
+            effect.certainty != Certainty::IfThere || place.path.symlink_metadata().is_ok()
+        };
+        let on = |kind, place| match is_there(place) {
+            true => places::effects(workspace, kind, place, wildcards),
+            false => Vec::new(),
+        };
         match &effect.action {
             Action::Run(run) => effects.push(of_run(run)),
             Action::Read(place) => effects.extend(on(EffectKind::Read, place)),

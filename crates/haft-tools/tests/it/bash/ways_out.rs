@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::World;
 
 /// Every program is allowed that a script here names, and everything in the workspace but secrets.
-const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt mv rm ls cmake find grep chown";
+const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt mv rm ls cmake find grep chown javac";
 
 /// A workspace with `link`, which leads to a folder beside it, and `sub` with a file in it.
 async fn linked() -> World {
@@ -139,4 +139,15 @@ async fn a_file_that_is_not_known_may_be_one_that_is_denied() {
     let world = World::ruled(rules, Reply::Unattended).await;
     check(&world, &[], &unknown[..3]);
     check(&world, &[], &[read]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bare_word_of_an_unknown_program_may_be_a_link() {
+    let world = linked().await;
+    let asked = ["javac -d link Evil.java", "javac -dlink Evil.java", "javac -d \"$x\" Evil.java"];
+    check(&world, &asked, &["javac -d sub Evil.java", "javac -d missing Evil.java"]);
+    let call = world.prepare("bash", json!({ "command": "javac missing sub" }));
+    let effects = world.toolset.explain(&call).await.unwrap().effects;
+    let values: Vec<&str> = effects.iter().map(|effect| effect.value.as_str()).collect();
+    assert!(values.contains(&"sub") && !values.contains(&"missing"), "{values:?}");
 }
