@@ -81,9 +81,19 @@ impl Walk<'_> {
         let whole = followed.last().cloned().unwrap_or_default();
         let is_pattern = matches!(place.extent, Extent::Matching(_));
         let last_counts = touch != Touch::Delete && self.follows == Follows::All;
+        let is_wild = |text: &str| text.contains(['*', '?', '[']);
+        let wild_counts = match &place.extent {
+            Extent::Matching(pattern) => {
+                last_counts || pattern.rsplit_once('/').is_some_and(|(above, _)| is_wild(above))
+            }
+            extent => *extent == Extent::Followed,
+        };
         if !last_counts && !is_pattern {
             followed.pop();
         }
+        // Where the script starts, and what is above, stays what it is.
+        let start = self.setting.cwd;
+        followed.retain(|way| !start.starts_with(way));
         // A bare word is no path just because something was unpacked.
         let is_word = certainty == Certainty::IfThere;
         let may_lead_off = |unsure: &&Unsure| {
@@ -93,8 +103,9 @@ impl Walk<'_> {
             let only_read = touch == Touch::Read && certainty == Certainty::Certain;
             let itself = whole == unsure.path && only_read && unsure.told;
             let through = followed.iter().any(|way| unsure.is_meant_by(way)) && !itself;
-            let below = unsure.path.starts_with(&whole);
-            through || below && (is_pattern && last_counts || place.extent == Extent::Followed)
+            let below =
+                unsure.path.starts_with(&whole) || unsure.inside && whole.starts_with(&unsure.path);
+            through || below && wild_counts
         };
         let settlements: Vec<Settlement> = self
             .unsure

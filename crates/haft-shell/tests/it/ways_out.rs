@@ -105,6 +105,10 @@ fn links_that_the_script_makes_are_not_followed_unasked() {
         "git checkout evb -- lnk && touch lnk/pwned",
         "git checkout -q evb && touch lnk/pwned",
         "git switch evb; cat lnk",
+        "git switch evb; cat l*",
+        "git switch evb; grep -R x .",
+        "tar xf sym.tar; cat *",
+        "tar xf sym.tar; rm -rf ./*/x",
         "git checkout evb -- lnk && frob lnk",
         "ln -s / up; frob -o up",
         "git stash pop; cat lnk/x",
@@ -127,9 +131,10 @@ fn links_that_the_script_makes_are_not_followed_unasked() {
     }
     all_run(&[
         "git pull && cargo build",
+        "git checkout main && grep -rn x . && find . -name y && ls",
         "git pull && frob plan && docker compose up -d",
         "tar xf x.tar.gz && cd x && make",
-        "tar xzf x.tgz && rm x.tgz && ls x && mkdir build",
+        "tar xzf x.tgz && rm x.tgz && ls x && mkdir build && rm -f ./*.o",
         "tar tf x.tgz && cat f.txt",
         "git checkout main && git status && git merge topic && git add src/a.rs",
         "git checkout -b topic && cat f.txt",
