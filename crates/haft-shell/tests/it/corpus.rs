@@ -121,10 +121,12 @@ fn no_hidden_command_of_our_own_runs_unasked() {
         let first = format!("{} *", cmd.split_whitespace().next().unwrap_or_default());
         let allowed = match rule.as_str() {
             "(each)" => vec![first.as_str(), "echo *", "cd *", "ls *", "cat *"],
-            rule => vec![rule],
+            rule if rule.starts_with("deny:") => vec!["*"],
+            rule => rule.split('+').collect(),
         };
         let mut own: Vec<_> =
             allowed.into_iter().map(|rule| ("bash", rule, Action::Allow)).collect();
+        own.extend(rule.strip_prefix("deny:").map(|rule| ("bash", rule, Action::Deny)));
         own.push(("read", "*.env", Action::Deny));
         if decide(&cmd, rules(&own)) == Answer::Runs {
             running.push(format!("{cmd:?} under {rule}: {:?}", analysed(&cmd)));
