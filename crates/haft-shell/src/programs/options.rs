@@ -16,10 +16,17 @@ pub(crate) struct Line {
     pub(crate) before_dashes: usize,
     /// Options that are not known, or words that may be one.
     pub(crate) doubts: Vec<String>,
-    /// Whether what looks like an option is read as one, even behind one that takes a value.
-    dashes_are_options: bool,
-    /// Whether what looks like an option was read as a value.
-    took_dashes: bool,
+    reading: Reading,
+    /// Whether what looks like an option was found where a value is expected.
+    is_ambiguous: bool,
+}
+
+/// What becomes of a word that looks like an option where the one before it takes a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Reading {
+    #[default]
+    AsValue,
+    AsOption,
 }
 
 impl Line {
@@ -74,17 +81,17 @@ pub(crate) fn dashed(program: &Program, fields: &[Field]) -> Vec<Field> {
 /// Names that share a line of the table, and versions of one program, do not agree on which of their options
 /// take a value. So a value that looks like an option is read as one too, for what that would do.
 pub(crate) fn readings(program: &Program, fields: &[Field]) -> Vec<Line> {
-    let line = read(program, fields, false);
-    if !line.took_dashes {
+    let line = read(program, fields, Reading::AsValue);
+    if !line.is_ambiguous {
         return vec![line];
     }
-    let mut other = read(program, fields, true);
+    let mut other = read(program, fields, Reading::AsOption);
     other.doubts.clear();
     vec![line, other]
 }
 
-fn read(program: &Program, fields: &[Field], dashes_are_options: bool) -> Line {
-    let mut line = Line { raw: fields.to_vec(), dashes_are_options, ..Line::default() };
+fn read(program: &Program, fields: &[Field], reading: Reading) -> Line {
+    let mut line = Line { raw: fields.to_vec(), reading, ..Line::default() };
     let mut rest = fields.iter();
     let mut dashes = false;
     while let Some(field) = rest.next() {
@@ -231,8 +238,8 @@ fn push(
                 next.prefix().starts_with('-') && !matches!(next.literal(), Some("-" | "--"))
             };
             if act == Act::Value && next.is_some_and(|next| is_dashed(&next)) {
-                line.took_dashes = true;
-                if line.dashes_are_options {
+                line.is_ambiguous = true;
+                if line.reading == Reading::AsOption {
                     line.options.push((Act::Flag, None));
                     return;
                 }

@@ -131,7 +131,9 @@ impl Walk<'_> {
             "chmod" | "chown" | "chgrp" | "chcon" | "setfacl"
                 if has_option(line, "R", &["--rec"]) && has_option(line, "L", &["--log"]) =>
             {
-                (Touch::Write, 1)
+                // The first is a mode or an owner, where no option is.
+                let is_told = name == "setfacl" || line.has(Act::Mode);
+                (Touch::Write, usize::from(!is_told))
             }
             "rsync" if has_option(line, "Lk", &["--copy-"]) => (Touch::Read, 0),
             "scp" if has_option(line, "r", &[]) => (Touch::Read, 0),
@@ -313,7 +315,7 @@ pub(super) fn goes_through(name: &str, line: &Line) -> bool {
 }
 
 /// A path without `..`, as if there were no links.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     ways(path).last().unwrap_or_default()
 }
 

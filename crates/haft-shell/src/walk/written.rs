@@ -1,8 +1,9 @@
 //! Files that a script writes and that run as well: what they hold by then cannot be seen before.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::Walk;
+use super::links::plain;
 use crate::effect::{Action, Certainty, Doubt, Effect, Place, Run, Settlement, Standing};
 use crate::syntax::Span;
 
@@ -93,18 +94,4 @@ pub(super) fn anything(path: &str) -> Action {
 fn program(run: &Run) -> &str {
     let first = run.words.first().map_or("", String::as_str);
     first.rsplit('/').next().unwrap_or(first)
-}
-
-/// A path without `..`, as far as its text tells.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -154,6 +154,8 @@ fn what_follows_links_is_not_bounded_by_a_folder() {
         "find . -follow -name seed",
         "chown -RL nobody .",
         "chmod -R -L 644 .",
+        "chmod -R -L -x .",
+        "setfacl -R -L -b .",
         "cp -rL . /project/x",
         "grep -Rn x .",
         "grep -e x --dereference-recursive .",
