@@ -103,8 +103,13 @@ async fn whoever_is_last_takes_away_what_another_has_made() {
     let Some(_) = full("whoever_is_last_takes_away").await else { return };
     let (_guard, work) = folder();
     fs_err::create_dir(work.join("own")).unwrap();
+    // As a keeper leaves it that was killed.
+    let left = work.join("left");
+    fs_err::create_dir(&left).unwrap();
+    let mark = std::os::unix::fs::PermissionsExt::from_mode(0o1755);
+    fs_err::set_permissions(&left, mark).unwrap();
     let protect = |confinement: &mut Confinement| {
-        let names = ["haft.toml", ".haft", "own"];
+        let names = ["haft.toml", ".haft", "own", "left"];
         confinement.protected =
             names.map(|name| Protected::folder(work.join(name))).into_iter().collect();
     };
