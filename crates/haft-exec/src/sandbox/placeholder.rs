@@ -10,10 +10,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, Stat, fchmod, flock, fstat, mkdirat, openat, statat,
-    unlinkat,
+    Access, AtFlags, FlockOperation, Mode, OFlags, Stat, accessat, fchmod, flock, fstat, mkdirat,
+    openat, statat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::{Confinement, Kind};
 use crate::warden::{Doing, Failure};
@@ -36,19 +37,39 @@ pub(crate) struct Placeholder {
     fresh: bool,
 }
 
-/// Puts one where something protected is missing, and holds those that are already there.
-pub(crate) fn put(confinement: &Confinement) -> Result<Vec<Placeholder>, Failure> {
+/// Puts one where something protected is missing, and holds those that are already there. What is out
+/// of every command's reach is no longer listed: nothing can lie on it, and nothing has to.
+pub(crate) fn put(confinement: &mut Confinement) -> Result<Vec<Placeholder>, Failure> {
     let mut all = Vec::new();
-    for protected in &confinement.protected {
+    let mut wanted = Vec::new();
+    for protected in std::mem::take(&mut confinement.protected) {
         let path = &protected.path;
-        let root = confinement.writable.iter().find(|root| path.starts_with(root));
-        if let Some(root) = root
-            && let Ok(rest) = path.strip_prefix(root)
-        {
-            all.extend(put_one(root, rest, protected.kind)?);
+        // The outermost: a folder between it and the path could be moved away.
+        let above = confinement.writable.iter().filter(|root| path.starts_with(root));
+        let root = above.min_by_key(|root| root.as_os_str().len());
+        let at = root.and_then(|root| Some((root, path.strip_prefix(root).ok()?)));
+        match at.map(|(root, rest)| put_one(root, rest, protected.kind)).transpose() {
+            Ok(Some(Put::OutOfReach)) => continue,
+            Ok(Some(Put::Placeholder(placeholder))) => all.push(placeholder),
+            Ok(None | Some(Put::Nothing)) => {}
+            Err(failure) => {
+                all.into_iter().for_each(Placeholder::take_away);
+                return Err(failure);
+            }
         }
+        wanted.push(protected);
     }
+    confinement.protected = wanted;
     Ok(all)
+}
+
+/// What was put where something protected belongs.
+enum Put {
+    Placeholder(Placeholder),
+    /// Something is there.
+    Nothing,
+    /// Nothing is there, and no command can change that.
+    OutOfReach,
 }
 
 impl Placeholder {
@@ -87,7 +108,7 @@ fn is_at(held: &Stat, parent: &OwnedFd, name: &OsStr) -> bool {
 }
 
 /// Follows `rest` below `root` without links, to the first part that is missing or stands for one.
-fn put_one(root: &Path, rest: &Path, kind: Kind) -> Result<Option<Placeholder>, Failure> {
+fn put_one(root: &Path, rest: &Path, kind: Kind) -> Result<Put, Failure> {
     let doing = || format!("protect {}", root.join(rest).display());
     let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut parent = rustix::fs::open(root, folder, Mode::empty()).doing(doing)?;
@@ -95,19 +116,25 @@ fn put_one(root: &Path, rest: &Path, kind: Kind) -> Result<Option<Placeholder>, 
         .components()
         .filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None })
         .collect();
+    let mut can_be_moved = false;
     for (index, name) in names.iter().enumerate() {
         let last = index + 1 == names.len();
         let kind = if last { kind } else { Kind::Folder };
         match find(&parent, name, kind).doing(doing)? {
             Found::Placeholder { lock, fresh } => {
                 let name = (*name).to_owned();
-                return Ok(Some(Placeholder { parent, name, lock, kind, fresh }));
+                return Ok(Put::Placeholder(Placeholder { parent, name, lock, kind, fresh }));
             }
-            Found::Folder(there) => parent = there,
-            Found::Other => return Ok(None),
+            Found::Folder(there) => {
+                can_be_moved |= !is_out_of_reach(&parent);
+                parent = there;
+            }
+            Found::Other => return Ok(Put::Nothing),
+            Found::OutOfReach if can_be_moved => return Err(Errno::ACCESS).doing(doing),
+            Found::OutOfReach => return Ok(Put::OutOfReach),
         }
     }
-    Ok(None)
+    Ok(Put::Nothing)
 }
 
 /// What has a name.
@@ -118,6 +145,8 @@ enum Found {
     Folder(OwnedFd),
     /// Whoever mounts over it decides.
     Other,
+    /// Nothing, for good.
+    OutOfReach,
 }
 
 /// Looks at what is there, and makes a placeholder of `kind` where nothing is.
@@ -128,6 +157,7 @@ fn find(parent: &OwnedFd, name: &OsStr, kind: Kind) -> rustix::io::Result<Found>
             Err(Errno::NOENT) => match make(parent, name, kind) {
                 // Somebody was quicker, with making it or with taking it away.
                 Err(Errno::EXIST | Errno::NOENT) => continue,
+                Err(_) if is_out_of_reach(parent) => return Ok(Found::OutOfReach),
                 made => (made?, true),
             },
             // A link, or something that cannot be read.
@@ -150,6 +180,16 @@ fn find(parent: &OwnedFd, name: &OsStr, kind: Kind) -> rustix::io::Result<Found>
         }
     }
     Err(Errno::BUSY)
+}
+
+/// Whether no command of ours can put anything into a folder, whatever it does: nothing has to stand
+/// there. An owner could make it writable again.
+fn is_out_of_reach(folder: &OwnedFd) -> bool {
+    match accessat(folder, ".", Access::WRITE_OK, AtFlags::empty()) {
+        Err(Errno::ROFS) => true,
+        Err(Errno::ACCESS) => fstat(folder).is_ok_and(|stat| stat.st_uid != geteuid().as_raw()),
+        _ => false,
+    }
 }
 
 fn make(parent: &OwnedFd, name: &OsStr, kind: Kind) -> rustix::io::Result<OwnedFd> {

@@ -126,7 +126,7 @@ impl Keeper {
         }
         let Some((files, long)) = Files::with_request(files) else { return };
         let request = watch::read(message, long);
-        if let Err(failure) = request.and_then(|request| self.make_warden(&request, &files)) {
+        if let Err(failure) = request.and_then(|request| self.make_warden(request, &files)) {
             tell(&files.control, &failure.news());
         }
     }
@@ -147,10 +147,10 @@ impl Keeper {
         }
     }
 
-    fn make_warden(&mut self, request: &Request, files: &Files) -> Result<(), Failure> {
+    fn make_warden(&mut self, mut request: Request, files: &Files) -> Result<(), Failure> {
         let mut afterwards = Afterwards::default();
         let mut wanted = Vec::new();
-        if let Sandbox::Confined(confinement) = &request.sandbox {
+        if let Sandbox::Confined(confinement) = &mut request.sandbox {
             self.filters.prepare(confinement);
             if confinement.demand == Demand::Everything || self.can_enclose() {
                 wanted.extend(enter::namespaces(confinement));
@@ -162,8 +162,8 @@ impl Keeper {
             afterwards._control = files.control.try_clone().ok();
         }
         let made = match &afterwards.network {
-            Some(network) => self.fork_into(network, request, files),
-            None => self.fork(&wanted, request, files),
+            Some(network) => self.fork_into(network, &request, files),
+            None => self.fork(&wanted, &request, files),
         };
         match made {
             Ok(pid) => {

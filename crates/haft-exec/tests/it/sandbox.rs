@@ -99,6 +99,32 @@ async fn what_stood_for_a_missing_file_is_gone_afterwards() {
 }
 
 #[tokio::test]
+async fn nothing_has_to_stand_in_a_folder_that_is_out_of_reach() {
+    let Some(_) = full("nothing_has_to_stand").await else { return };
+    // No folder refuses root.
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let theirs = PathBuf::from("/usr/share");
+    let protect = |work: &Path| {
+        let protected = [
+            Protected::file(work.join("haft-protected.toml")),
+            Protected::folder(work.join("haft-protected/hooks")),
+        ];
+        move |confinement: &mut Confinement| confinement.protected = protected.to_vec()
+    };
+    let text = "pwd; echo x > haft-protected.toml";
+    let done = confined(text, &theirs, protect(&theirs)).await;
+    assert!(done.said.starts_with("/usr/share\n"), "{}", done.said);
+    assert_eq!(done.exit(), Exit::Code(1));
+    // Its owner could make it writable again, and then put there what is read later.
+    let (_guard, ours) = folder();
+    fs_err::set_permissions(&ours, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
+    let refused = keeper().spawn(&command("true", &ours, protect(&ours))).await.unwrap_err();
+    assert!(refused.to_string().contains("protect"), "{refused}");
+}
+
+#[tokio::test]
 async fn whoever_is_last_takes_away_what_another_has_made() {
     let Some(_) = full("whoever_is_last_takes_away").await else { return };
     let (_guard, work) = folder();
