@@ -161,6 +161,8 @@ pub enum Extent {
     Below,
     /// The same, and all that links in it lead to.
     Followed,
+    /// The same, where links to folders are followed alone: files take the place of other links.
+    Entered,
     /// All that this shell pattern matches: the whole absolute path with its wildcards.
     Matching(String),
     /// Anything anywhere. There is always a doubt beside it.
@@ -236,7 +238,7 @@ impl fmt::Display for Place {
         match &self.extent {
             Extent::Exact => write!(f, "{}", self.path.display()),
             Extent::Below => write!(f, "{} and all below it", self.path.display()),
-            Extent::Followed => {
+            Extent::Followed | Extent::Entered => {
                 write!(f, "{} and all below it, through links", self.path.display())
             }
             Extent::Matching(pattern) => f.write_str(pattern),

@@ -86,7 +86,7 @@ impl Walk<'_> {
             Extent::Matching(pattern) => {
                 last_counts || pattern.rsplit_once('/').is_some_and(|(above, _)| is_wild(above))
             }
-            extent => *extent == Extent::Followed,
+            extent => matches!(extent, Extent::Followed | Extent::Entered),
         };
         if !last_counts && !is_pattern {
             followed.pop();
@@ -152,7 +152,7 @@ impl Walk<'_> {
     }
 
     /// Keeps in mind what a command may have made a link, or moved.
-    pub(super) fn remade(&mut self, name: &str, line: &Line) {
+    pub(super) fn remade(&mut self, name: &str, line: &Line, span: Span) {
         let operands = line.operands.as_slice();
         let target = line.options.iter().find(|(act, _)| *act == Act::Target);
         let target = target.and_then(|(_, value)| value.clone());
@@ -161,7 +161,7 @@ impl Walk<'_> {
             (None, [only]) if matches!(name, "ln" | "link") => (std::slice::from_ref(only), None),
             (None, operands) => match operands.split_last() {
                 Some((last, sources)) => (sources, Some(last)),
-                None => return self.unpacked(name, line),
+                None => return self.unpacked(name, line, span),
             },
         };
         let into = last.or(target.as_ref()).cloned().unwrap_or_else(|| Field::text("."));
@@ -182,7 +182,7 @@ impl Walk<'_> {
                 }
                 self.without_links(sources)
             }
-            _ => return self.unpacked(name, line),
+            _ => return self.unpacked(name, line, span),
         };
         let text = into.shown();
         let into_folder = last.is_none() || text.ends_with('/') || text.ends_with('.');
@@ -203,7 +203,7 @@ impl Walk<'_> {
     }
 
     /// The same for what comes out of an archive, a patch or a repository.
-    fn unpacked(&mut self, name: &str, line: &Line) {
+    fn unpacked(&mut self, name: &str, line: &Line, span: Span) {
         let after_dashes = line.operands.get(line.before_dashes..).unwrap_or_default();
         let first = line.operands.first().and_then(Field::literal);
         let here = [Field::text(".")];
@@ -247,6 +247,10 @@ impl Walk<'_> {
             _ => Vec::new(),
         };
         for place in &places {
+            // These two write through no links that are there already.
+            if name != "patch" && !name.starts_with("git/") {
+                self.touch(Touch::Write, place, Extent::Entered, Certainty::Possible, span);
+            }
             for path in self.named(place) {
                 let (inside, told, settled_by) = (true, false, Settlement::Asking);
                 self.keep_unsure(Unsure { path, inside, told, settled_by });

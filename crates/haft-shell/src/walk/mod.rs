@@ -87,6 +87,8 @@ struct Walk<'s> {
     follows: links::Follows,
     /// Whether it follows all links in the folders that it goes through.
     goes_through: bool,
+    /// Whether a pattern that matches nothing may be no word at all.
+    patterns_vanish: bool,
 }
 
 /// The text that spans point into.
@@ -131,6 +133,7 @@ pub(crate) fn analyse(script: &str, setting: &Setting<'_>) -> Analysis {
         arrays: BTreeSet::new(),
         lists: Vec::new(),
         shell: setting.shell,
+        patterns_vanish: script.contains("nullglob"),
         written: BTreeSet::new(),
         started_files: BTreeMap::new(),
         traps: Vec::new(),

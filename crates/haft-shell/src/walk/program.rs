@@ -112,7 +112,7 @@ impl Walk<'_> {
         self.invoked(name, program, line, span);
         self.changed_through(name, line, span);
         self.goes_through = outer;
-        self.remade(name, line);
+        self.remade(name, line, span);
         match name {
             "curl" => self.uploaded(line, span),
             "mktemp" => self.temporary(line, span),
@@ -142,7 +142,7 @@ impl Walk<'_> {
             Some(program) => {
                 for line in options::readings(program, rest) {
                     self.invoked(&key, program, &line, span);
-                    self.remade(&key, &line);
+                    self.remade(&key, &line, span);
                 }
             }
             // What these do not know as a command of their own is a script of the project.

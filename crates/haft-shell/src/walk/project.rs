@@ -77,6 +77,10 @@ impl Walk<'_> {
                     Standing::Asked,
                     span,
                 );
+                self.doubt(
+                    format!("what the project's script `{name}` runs is not worked out"),
+                    span,
+                );
             }
             None => self.doubt("which script of the project is run is not known", span),
         }

@@ -62,9 +62,26 @@ impl Walk<'_> {
 
     pub(super) fn shopt(&mut self, operands: &[Field], span: Span) {
         let mut names = operands.iter().filter(|operand| !operand.prefix().starts_with('-'));
-        let known = names.all(|name| is_among(name, &SHOPT_NAMES));
+        let known = names.all(|name| self.is_harmless(name));
         if !known || operands.iter().any(|operand| operand.may_be("-o")) {
             self.doubt(REASON, span);
+        }
+    }
+
+    /// Whether an option of `shopt` changes nothing, or was reckoned with from the start.
+    fn is_harmless(&self, name: &Field) -> bool {
+        let is_foreseen = name.literal() != Some("nullglob") || self.patterns_vanish;
+        is_among(name, &SHOPT_NAMES) && is_foreseen
+    }
+
+    /// Doubts a pattern among other words where it may be none of them.
+    pub(super) fn check_patterns(&mut self, fields: &[Field], span: Span) {
+        let mut rest = fields.iter().skip_while(|field| !field.is_pattern());
+        if self.patterns_vanish && rest.any(|field| !field.is_pattern()) {
+            self.doubt(
+                "a pattern that matches nothing may leave the words after it another meaning",
+                span,
+            );
         }
     }
 
@@ -104,7 +121,7 @@ impl Walk<'_> {
                 let is_plain = SET_LETTERS.contains(letter) || START_LETTERS.contains(letter);
                 let is_kept = match letter {
                     'o' => rest.next().is_none_or(|name| is_among(name, &SET_NAMES)),
-                    'O' => rest.next().is_none_or(|name| is_among(name, &SHOPT_NAMES)),
+                    'O' => rest.next().is_none_or(|name| self.is_harmless(name)),
                     'c' => {
                         kept.push(Field::text("-c"));
                         true

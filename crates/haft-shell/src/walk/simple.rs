@@ -44,6 +44,7 @@ impl Walk<'_> {
                 fields.extend(self.fields(word));
             }
         }
+        self.check_patterns(&fields, command.span);
         self.redirections(&command.redirections);
         let handed_over = !fields.is_empty();
         let mut values = Vec::new();

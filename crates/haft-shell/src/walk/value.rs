@@ -43,6 +43,11 @@ impl Field {
         matches!(self.atoms.as_slice(), [Atom::Unknown(_)])
     }
 
+    /// Whether names of files may take its place.
+    pub(crate) fn is_pattern(&self) -> bool {
+        self.atoms.iter().any(|atom| matches!(atom, Atom::Wild(_)))
+    }
+
     /// Whether it is short enough to be kept in mind.
     pub(crate) fn is_short(&self) -> bool {
         self.atoms.iter().map(|atom| atom.shown().len()).sum::<usize>() <= LONGEST

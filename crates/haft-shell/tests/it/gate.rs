@@ -114,7 +114,8 @@ fn on_place(policy: &Policy, kind: EffectKind, place: &Place) -> Vec<(Action, St
         let found = files.into_iter().filter(|file| pattern.matches(file));
         paths.extend(found.map(|file| canonical(Path::new(file))));
     }
-    if place.extent == Extent::Followed && Path::new("/project/out_dir").starts_with(&path) {
+    let through = matches!(place.extent, Extent::Followed | Extent::Entered);
+    if through && Path::new("/project/out_dir").starts_with(&path) {
         paths.push(PathBuf::from("/outside"));
     }
     let mut decided = Vec::new();

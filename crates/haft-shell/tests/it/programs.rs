@@ -8,7 +8,7 @@ use crate::gate::{Answer, decide, rules};
 fn ordinary_options_are_no_reason_to_ask() {
     for script in [
         "tar czf out.tgz src",
-        "tar -xzf a.tgz",
+        "tar -xzf a.tgz -C sub",
         "tar tf a.tgz",
         "sort -t, -k2 -n f",
         "sort -u",

@@ -62,9 +62,9 @@ pub(super) fn effects(
             vec![Effect::anywhere(EffectKind::External), Effect::anywhere(kind)]
         }
         Extent::Exact | Extent::Below => on_path(workspace, kind, &place.path),
-        Extent::Followed => {
+        extent @ (Extent::Followed | Extent::Entered) => {
             let mut effects = on_path(workspace, kind, &place.path);
-            match led_out_of(&place.path, workspace.root()) {
+            match led_out_of(&place.path, workspace.root(), extent) {
                 Some(found) => {
                     effects.extend(found.iter().flat_map(|path| on_path(workspace, kind, path)));
                 }
@@ -97,7 +97,7 @@ fn too_many(place: &str) -> Effect {
 
 /// What links below `path` lead to that is not below it, through any number of them as long as they stay
 /// in the workspace; none if there is too much to say.
-fn led_out_of(path: &Path, root: &Path) -> Option<Vec<PathBuf>> {
+fn led_out_of(path: &Path, root: &Path, extent: &Extent) -> Option<Vec<PathBuf>> {
     let Ok(top) = fs_err::canonicalize(path) else { return Some(Vec::new()) };
     let mut looked_at = 0;
     let mut found: Vec<PathBuf> = Vec::new();
@@ -111,7 +111,7 @@ fn led_out_of(path: &Path, root: &Path) -> Option<Vec<PathBuf>> {
                 Ok(kind) if kind.is_symlink() => {
                     let Ok(target) = fs_err::canonicalize(entry.path()) else { continue };
                     let known = found.iter().chain([&top]).any(|one| target.starts_with(one));
-                    if !known {
+                    if !known && (*extent == Extent::Followed || target.is_dir()) {
                         waiting.extend(Some(target.clone()).filter(|one| one.starts_with(root)));
                         found.push(target);
                     }

@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::world::World;
 
 /// Every program is allowed that a script here names, and everything in the workspace but secrets.
-const PROGRAMS: &str = "cat cp tee cd mkdir touch shopt mv rm ls cmake find grep chown javac";
+const PROGRAMS: &str =
+    "cat cp tee cd mkdir touch shopt mv rm ls cmake find grep chown javac tar unzip";
 
 /// A workspace with `link`, which leads to a folder beside it, and `sub` with a file in it.
 async fn linked() -> World {
@@ -101,8 +102,20 @@ async fn what_follows_links_goes_where_they_lead() {
         "grep -R x chain",
         "cp -rL chain d",
         "chown -RL nobody .",
+        "tar xf a.tar",
+        "unzip -o a.zip -d chain",
     ];
-    check(&world, &asked, &["grep -R x sub inner", "grep -r x .", "find . -name seed -delete"]);
+    // What is unpacked takes the place of a link to a file.
+    fs_err::create_dir_all(folder("bin")).unwrap();
+    fs_err::os::unix::fs::symlink("../../outside/seed", folder("bin/tool")).unwrap();
+    let allowed = [
+        "grep -R x sub inner",
+        "grep -r x .",
+        "find . -name seed -delete",
+        "tar xf a.tar -C bin",
+        "unzip -o a.zip -d inner",
+    ];
+    check(&world, &asked, &allowed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
