@@ -1,7 +1,7 @@
 //! What the system says about us: the one place that reads the environment and the current directory.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -88,12 +88,20 @@ impl Environment {
     /// The workspace: what the user named, else the git root above us, else where we are.
     pub(crate) fn workspace(&self, named: Option<&Path>) -> std::io::Result<PathBuf> {
         if let Some(named) = named {
-            let dir = fs_err::canonicalize(self.current_dir.join(named))?;
-            if !dir.is_dir() {
-                let message = format!("{} is not a folder", dir.display());
-                return Err(std::io::Error::new(std::io::ErrorKind::NotADirectory, message));
-            }
-            return Ok(dir);
+            let dir = self.current_dir.join(named);
+            let refused = |kind, why: &str| {
+                let message =
+                    format!("the workspace {} {why}; name another with --dir", dir.display());
+                std::io::Error::new(kind, message)
+            };
+            return match std::fs::canonicalize(&dir) {
+                Ok(dir) if dir.is_dir() => Ok(dir),
+                Ok(_) => Err(refused(ErrorKind::NotADirectory, "is not a folder")),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    Err(refused(error.kind(), "does not exist"))
+                }
+                Err(error) => Err(refused(error.kind(), &format!("cannot be reached ({error})"))),
+            };
         }
         let here = fs_err::canonicalize(&self.current_dir)?;
         let root = here.ancestors().find(|dir| dir.join(".git").exists());

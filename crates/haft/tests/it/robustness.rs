@@ -120,10 +120,11 @@ fn a_result_that_could_not_be_written_is_no_success() {
 fn a_missing_or_wrong_workspace_is_a_usage_error() {
     let world = World::new();
     let file = world.put("file", "");
-    for dir in ["missing", file.as_str()] {
+    for (dir, why) in [("missing", "does not exist"), (file.as_str(), "is not a folder")] {
         let ran = world.haft(&["call", "todoread", "--json", "--dir", dir]).run().coded(2);
         assert_eq!(ran.stdout, "");
-        assert!(ran.stderr.contains(dir), "{}", ran.stderr);
+        let told = format!("{dir} {why}; name another with --dir");
+        assert!(ran.stderr.contains(&told), "{}", ran.stderr);
     }
 }
 
