@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use haft_exec::sandbox::{Network, Protected};
 use haft_exec::{Command, Confinement, Keeper, Reach as EnvironmentReach, Rules, Sandbox};
-use haft_mcp::client::{Reach, ServerSettings, Servers, ToolFilter};
+use haft_mcp::client::{Reach, ServerSettings, Servers, ToolFilter, Trouble};
 use haft_runtime::permission::{Action, Effect, EffectKind, LayerKind, Policy};
 use haft_runtime::{Runtime, plain};
 use haft_tools::{CommandSettings, SandboxMode};
@@ -152,6 +152,12 @@ impl Haft {
         // What has not answered by then comes later, by itself.
         drop(tokio::time::timeout(EARLY, self.servers.offer(runtime, |_| true)).await);
     }
+}
+
+/// What to say of a server whose tools nobody has.
+pub(crate) fn told(trouble: &Trouble) -> String {
+    let Trouble { server, why } = trouble;
+    format!("the MCP server `{}` does not work: {}", plain(server), plain(why))
 }
 
 /// The servers that count, by name: the user's before the project's, and a no from anybody.

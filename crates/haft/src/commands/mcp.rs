@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::bail;
+use haft_mcp::client::Servers;
 use haft_mcp::server::http::{self, Listener};
 use haft_mcp::server::{Asks, Hint, Place, Server, Settings, stdio};
 use haft_runtime::{AskQueue, Client, Delivery, Events, Registry, Store, plain};
@@ -14,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::{Common, McpArgs};
 use crate::open::Haft;
 use crate::print::Printer;
-use crate::small_file;
+use crate::{servers, small_file};
 
 /// What agents have of their own, and would confuse with ours.
 const LEFT_OUT: [&str; 4] = ["todowrite", "todoread", "question", "batch"];
@@ -114,10 +115,20 @@ async fn place(haft: &Haft, args: &McpArgs) -> anyhow::Result<Place> {
     let asks = Asks::new(args.asks).queue(queue, Duration::from_secs(args.patience));
     let runtime = haft.runtime_of(registry, asks)?;
     if args.tools.iter().any(|name| name == "default" || name == "all") {
+        tokio::spawn(tell_of_troubles(Arc::clone(&haft.servers)));
         haft.offer_early(&runtime).await;
     }
     tokio::spawn(slim_down(runtime.events(None)));
     Ok(Place { runtime, project: haft.project.clone() })
+}
+
+/// Whoever reads the client's log learns which servers have no tools for it.
+async fn tell_of_troubles(servers: Arc<Servers>) {
+    while let Some(trouble) = servers.trouble().await {
+        let lost = Cell::new(None);
+        let printer = Printer { colour: false, lost: &lost };
+        printer.note(format!("haft: warning: {}", servers::told(&trouble)));
+    }
 }
 
 /// A server may be idle for days: once the first call has ended, it gives back what only its start took.

@@ -3,9 +3,7 @@
 use haft_agent::message::Content;
 use haft_agent::{AgentError, Ended, Session, Spent, Steering};
 use haft_mcp::client::{State, Trouble};
-use haft_runtime::{
-    CancellationToken, Delivery, Event, EventKind, Events, Question, SessionId, plain,
-};
+use haft_runtime::{CancellationToken, Delivery, Event, EventKind, Events, Question, SessionId};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -13,6 +11,7 @@ use super::show::Show;
 use super::steer::{Word, Words};
 use crate::open::Haft;
 use crate::print::Printer;
+use crate::servers;
 use crate::terminal::Terminal;
 
 /// How a run ended.
@@ -152,8 +151,7 @@ impl<'a> Screen<'a> {
         if let Some(show) = &mut self.show {
             show.end_line();
         }
-        let says = format!("the MCP server `{}` does not work: {}", plain(server), plain(why));
-        self.printer.note(format!("haft: warning: {says}"));
+        self.printer.note(format!("haft: warning: {}", servers::told(trouble)));
         if self.jsonl {
             self.printer.json(&json!({ "type": "server.broken", "server": server, "why": why }))?;
         }

@@ -1,6 +1,6 @@
 //! Servers that do not start, crash, hang or talk nonsense.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -201,4 +201,30 @@ fn a_run_warns_once_of_each_server_that_does_not_work() {
     let mut told: Vec<&str> = told.map(|line| line["server"].as_str().unwrap()).collect();
     told.sort_unstable();
     assert_eq!(told, ["dies", "far", "hangs"]);
+}
+
+#[test]
+fn the_log_of_a_client_names_each_server_that_does_not_work() {
+    let world = World::new();
+    world.with_server("dies", "");
+    let mut run = world.haft(&["mcp"]);
+    run.command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = run.command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let who = json!({ "name": "test", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": who });
+    for message in [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} }),
+    ] {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    let log = BufReader::new(child.stderr.take().unwrap());
+    let told = log.lines().map_while(Result::ok).find(|line| line.contains("does not work"));
+    drop(stdin);
+    child.wait().unwrap();
+    let told = told.expect("the log ends without it");
+    assert!(told.starts_with("haft: warning: the MCP server `srv`"), "{told}");
+    assert!(told.contains("no licence"), "{told}");
 }
