@@ -85,7 +85,9 @@ impl Log {
 
     /// Whether nothing is queued and nobody writes.
     pub(super) fn is_written(&self) -> bool {
-        lock_if_free(&self.turn).is_some() && lock(&self.queue).entries.is_empty()
+        // The turn is kept for as long as the queue is looked at: a batch that is taken is in neither.
+        let turn = lock_if_free(&self.turn);
+        turn.is_some() && lock(&self.queue).entries.is_empty()
     }
 
     /// Writes all that is queued, once whoever writes is done. For a thread that may wait.
@@ -152,7 +154,8 @@ impl Log {
                 self.arrived.notify_one();
             }
         } else {
-            self.write(self.take(), &mut lock(&self.turn));
+            let mut turn = lock(&self.turn);
+            self.write(self.take(), &mut turn);
         }
     }
 
