@@ -45,7 +45,7 @@ impl Networks {
         is_used: impl Fn(&str) -> bool,
     ) -> Result<&Held, Failure> {
         if !self.held.contains_key(name) {
-            self.forget_oldest(is_used);
+            self.forget_idle(is_used);
             self.held.insert(name.to_owned(), Held::make()?);
         }
         self.uses += 1;
@@ -73,14 +73,14 @@ impl Networks {
         sockets
     }
 
-    fn forget_oldest(&mut self, is_used: impl Fn(&str) -> bool) {
+    /// Makes room for one more. It may be more than one that has become idle since the last.
+    fn forget_idle(&mut self, is_used: impl Fn(&str) -> bool) {
         let idle = self.held.iter().filter(|(name, _)| !is_used(name));
-        if idle.clone().count() < IDLE {
-            return;
-        }
-        let oldest = idle.min_by_key(|(_, held)| held.used).map(|(name, _)| name.clone());
-        if let Some(oldest) = oldest {
-            self.held.remove(&oldest);
+        let mut idle: Vec<_> = idle.map(|(name, held)| (held.used, name.clone())).collect();
+        idle.sort_unstable();
+        let too_many = (idle.len() + 1).saturating_sub(IDLE);
+        for (_, name) in idle.iter().take(too_many) {
+            self.held.remove(name);
         }
     }
 }

@@ -175,15 +175,14 @@ pub(crate) async fn use_many_networks() {
         let name = format!("network {index}");
         assert_eq!(run(&keeper, &confined("echo ran", &work, Some(&name))).await.said, "ran\n");
     }
-    let me = std::process::id();
-    let keepers = fs_err::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap();
-    let held: usize = keepers.split_ascii_whitespace().map(spaces_held).sum();
-    assert!(held <= 17, "{held} networks are held");
+    let held: usize = rooms::children(std::process::id()).into_iter().map(spaces_held).sum();
+    // The first, those that are kept though nobody uses them, and a few whose command has just ended.
+    assert!((17..=20).contains(&held), "{held} networks are held");
     assert_eq!(run(&keeper, &confined(&ask(port), &work, Some("first"))).await.said, HELLO);
 }
 
 /// How many networks a process holds by an open file.
-fn spaces_held(pid: &str) -> usize {
+fn spaces_held(pid: u32) -> usize {
     let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
     links.filter(|link| link.to_string_lossy().starts_with("net:[")).count()
@@ -212,7 +211,7 @@ async fn a_network_does_not_outlive_a_runtime_that_is_killed() {
     assert!(holders() > 0, "{network} is held while the runtime lives");
     part.kill().unwrap();
     part.wait().unwrap();
-    assert!(within(Duration::from_secs(2), || holders() == 0).await, "{network} lives on");
+    assert!(within(Duration::from_secs(20), || holders() == 0).await, "{network} lives on");
 }
 
 /// A runtime with a network in which a server runs, until it is killed.

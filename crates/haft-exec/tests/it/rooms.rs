@@ -84,22 +84,30 @@ struct Usage {
     memory_kib: u64,
 }
 
+/// The children of a process, whichever of its threads made them.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    // Whoever is gone meanwhile has none.
+    let threads = fs_err::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|it| fs_err::read_to_string(it.path().join("children")).ok());
+    let pids = |list: String| -> Vec<u32> {
+        list.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    };
+    lists.flat_map(pids).collect()
+}
+
+/// What runs below our keepers.
+fn below() -> Vec<u32> {
+    children(std::process::id()).into_iter().flat_map(children).collect()
+}
+
 fn usage() -> Usage {
     let me = std::process::id();
-    let keepers = fs_err::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap();
-    let keepers: Vec<u32> =
-        keepers.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect();
-    let all = [&[me], keepers.as_slice()].concat();
+    let all = [vec![me], children(me)].concat();
     let count = |what: &str| -> usize {
         all.iter().map(|pid| fs_err::read_dir(format!("/proc/{pid}/{what}")).unwrap().count()).sum()
     };
-    let below: Vec<i32> = keepers
-        .iter()
-        .flat_map(|pid| {
-            let list = fs_err::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-            list.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<i32>>()
-        })
-        .collect();
+    let below = below();
+    let is_zombie = |pid: &&u32| crate::world::state(pid.cast_signed()) == Some('Z');
     let memory = |pid: &u32| -> u64 {
         let status = fs_err::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
@@ -108,7 +116,7 @@ fn usage() -> Usage {
     Usage {
         files: count("fd"),
         threads: count("task"),
-        zombies: below.iter().filter(|pid| crate::world::state(**pid) == Some('Z')).count(),
+        zombies: below.iter().filter(is_zombie).count(),
         children: below.len(),
         memory_kib: all.iter().map(memory).sum(),
     }
@@ -131,11 +139,17 @@ async fn make_many_calls() {
     assert!(after.memory_kib < before.memory_kib + 2048, "{before:?} {after:?}");
 }
 
-/// Waits until the keeper has taken away everyone that is on the way out.
+/// Waits until the keeper has taken away everyone that is on the way out, and has a new spare in place of
+/// the one that ran the last command.
 async fn settle(keeper: &Keeper) {
+    let before = below();
     run(keeper, &script("true")).await;
-    let few = || usage().children <= 1;
-    assert!(crate::world::within(Duration::from_secs(5), few).await, "{:?}", usage());
+    let is_over = || matches!(below().as_slice(), [spare] if !before.contains(spare));
+    assert!(
+        crate::world::within(Duration::from_secs(20), is_over).await,
+        "{before:?} {:?}",
+        usage()
+    );
 }
 
 async fn mixed(keeper: &Keeper, count: usize) {
