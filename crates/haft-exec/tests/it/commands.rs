@@ -129,11 +129,15 @@ async fn resources_are_counted() {
 #[tokio::test]
 async fn the_end_does_not_wait_for_time_when_nothing_holds_the_output() {
     let keeper = keeper();
-    let mut fastest = Duration::MAX;
-    for _ in 0..5 {
+    let mut took = Vec::new();
+    // On a busy machine some are slow; where time is waited for, all are.
+    while took.len() < 50 {
         let begin = std::time::Instant::now();
         run(&keeper, &script("echo hi")).await;
-        fastest = fastest.min(begin.elapsed());
+        took.push(begin.elapsed());
+        if begin.elapsed() < Duration::from_millis(90) {
+            return;
+        }
     }
-    assert!(fastest < Duration::from_millis(90), "{fastest:?}");
+    panic!("{took:?}");
 }

@@ -47,10 +47,12 @@ impl Server {
         let list = Arc::clone(&heard);
         std::thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+                // Whoever connects says something; whoever has said something may say more.
+                stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
                 let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
                 while let Ok(count @ 1..) = stream.read(&mut buffer) {
                     all.extend_from_slice(&buffer[..count]);
+                    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
                 }
                 let answer =
                     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nfound";
