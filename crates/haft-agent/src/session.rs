@@ -193,7 +193,7 @@ impl Session {
         let message = MessageId::fresh();
         let mut reply = Reply::default();
         let whole = {
-            let mut teller = Teller::new(self.runtime(), &self.id, message.clone());
+            let teller = Teller::new(self.runtime(), &self.id, message.clone());
             let mut hear = |piece: Piece| {
                 teller.hear(&piece);
                 reply.hear(piece);
@@ -203,6 +203,7 @@ impl Session {
                 biased;
                 () = cancel.cancelled() => Ok(false),
                 whole = replying => whole.map(|()| true),
+                never = teller.catch_up() => never,
             };
             teller.flush();
             whole

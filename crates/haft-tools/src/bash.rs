@@ -1,7 +1,7 @@
 //! `bash`: a command in a fresh shell, asked for, confined, watched to its end.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use haft_exec::sandbox::Network;
 use haft_exec::{Command, EndedBy, Errors, Patience, Process, Sandbox, Size, Stdin};
@@ -22,6 +22,7 @@ mod changes;
 pub(crate) mod confine;
 mod effects;
 pub(crate) mod hosts;
+mod live;
 mod places;
 mod repository;
 pub(crate) mod said;
@@ -30,6 +31,7 @@ pub(crate) mod stash;
 mod tree;
 
 use effects::Plan;
+use live::Live;
 use said::{Said, Written};
 use seen::Seen;
 
@@ -38,9 +40,6 @@ const TIMEOUT: u64 = 120_000;
 
 /// A command that has said something for the last time longer ago does not print any more.
 const STILL: Duration = Duration::from_secs(10);
-
-/// How often those who watch are shown the output.
-const BEAT: Duration = Duration::from_millis(100);
 
 /// Runs commands.
 pub(crate) struct Bash {
@@ -232,19 +231,12 @@ impl Bash {
             bytes: limits.bytes.saturating_sub(3 * 1024).max(limits.bytes / 2),
             ..limits.clone()
         };
-        let mut said = Said::new(&limits, cx.spill().ok().flatten());
+        let said = Said::new(&limits, cx.spill().ok().flatten());
+        let live = Live::new(said, ran.title.clone(), cx);
         let timeout = Duration::from_millis(ran.params.timeout.unwrap_or(TIMEOUT));
         let patience = Patience { timeout: Some(timeout), ..Patience::default() };
-        let mut told: Option<Instant> = None;
         let take = |_, bytes: &[u8]| {
-            said.push(bytes);
-            if told.is_none_or(|told| told.elapsed() >= BEAT) {
-                told = Some(Instant::now());
-                cx.metadata(
-                    ran.title.clone(),
-                    json!({ "output": said.tail(), "bytes": said.total() }),
-                );
-            }
+            live.push(bytes);
             Ok(())
         };
         let may_go_on = ran.params.keep_running.unwrap_or(false);
@@ -252,7 +244,9 @@ impl Bash {
         let ended = tokio::select! {
             ended = process.run(take, first, cx.cancel.cancelled()) => Some(ended),
             () = tokio::time::sleep(timeout), if may_go_on => None,
+            never = live.catch_up() => never,
         };
+        let mut said = live.end();
         let ended = match ended {
             Some(ended) => ended,
             None if said.is_newer_than(STILL.min(timeout / 2)) => {

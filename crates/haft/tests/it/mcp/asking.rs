@@ -201,7 +201,7 @@ fn a_parked_call_ends_with_the_client() {
 fn a_call_that_is_parked_goes_on_with_the_progress_of_the_next_request() {
     let world = world_with_secret();
     let mut client = Client::start(&world, Era::New, Forms::Shown, &[]);
-    let script = "cat .env; for i in 1 2 3; do echo line $i; sleep 0.15; done";
+    let script = "cat .env; for i in 1 2 3; do echo line $i; until [ -e line-$i ]; do sleep 0.02; done; done";
     let mut params = json!({
         "name": "bash", "arguments": { "command": script }, "_meta": { "progressToken": "first" }
     });
@@ -209,10 +209,11 @@ fn a_call_that_is_parked_goes_on_with_the_progress_of_the_next_request() {
     params["requestState"] = asked["requestState"].clone();
     params["inputResponses"] = json!({ "form1": accept("once") });
     params["_meta"] = json!({ "progressToken": "second" });
-    let done = client.request("tools/call", params);
+    let id = client.ask("tools/call", params);
+    let done = client.answer_line_by_line(&world, id);
     assert_eq!(done["result"]["isError"], false, "{done}");
     let told = client.aside();
-    assert!(told.len() >= 2, "{told:?}");
+    assert!(told.len() >= 3, "{told:?}");
     assert!(told.iter().all(|it| it["params"]["progressToken"] == "second"), "{told:?}");
 }
 

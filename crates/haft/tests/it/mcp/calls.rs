@@ -258,14 +258,16 @@ fn a_call_that_takes_its_time_tells_how_far_it_is() {
     for era in ERAS {
         let world = World::new();
         let mut client = Client::start(&world, era, Forms::Unknown, &[]);
-        let script = "for i in 1 2 3 4; do echo line $i; sleep 0.15; done";
+        let script =
+            "for i in 1 2 3 4; do echo line $i; until [ -e line-$i ]; do sleep 0.02; done; done";
         let params = json!({
             "name": "bash", "arguments": { "command": script }, "_meta": { "progressToken": "p" }
         });
-        let answer = client.request("tools/call", params);
+        let id = client.ask("tools/call", params);
+        let answer = client.answer_line_by_line(&world, id);
         assert_eq!(answer["result"]["isError"], false, "{answer}");
         let told = client.aside();
-        assert!(told.len() >= 3, "{told:?}");
+        assert!(told.len() >= 4, "{told:?}");
         assert!(told.iter().all(|it| it["method"] == "notifications/progress"), "{told:?}");
         assert!(told.iter().all(|it| it["params"]["progressToken"] == "p"), "{told:?}");
         let values: Vec<f64> =

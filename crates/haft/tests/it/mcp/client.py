@@ -5,6 +5,7 @@ Prints one JSON object with what it was told; the test that runs it judges.
 
 import asyncio
 import json
+import pathlib
 import sys
 import time
 
@@ -37,10 +38,13 @@ async def main():
 
         progress = []
 
+        # The script says its next line once we have heard of the one before.
         async def hear(done, total, message):
             progress.append([done, message])
+            if message and message.startswith("line "):
+                pathlib.Path(folder, message.replace(" ", "-")).touch()
 
-        script = "for i in 1 2 3 4 5; do echo line $i; sleep 0.12; done"
+        script = "for i in 1 2 3 4 5; do echo line $i; until [ -e line-$i ]; do sleep 0.02; done; done"
         said["bash"] = await call(client, "bash", {"command": script}, progress_callback=hear)
         said["progress"] = progress
 

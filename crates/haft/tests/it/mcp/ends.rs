@@ -82,7 +82,10 @@ fn a_client_that_goes_away_takes_every_command_with_it() {
         assert_eq!(job["isError"], false, "{job}");
         Client::wait_for(&world, "work/began");
         Client::wait_for(&world, "work/job");
-        assert!(processes("sleep 72.25").len() >= 4);
+        // One that is just becoming another program has no name for a moment.
+        while processes("sleep 72.25").len() < 4 {
+            std::thread::yield_now();
+        }
         assert_eq!(client.close(), 0);
         assert_eq!(processes("sleep 72.25"), Vec::<String>::new(), "gone with the server");
         let calls = world.calls("s");

@@ -147,6 +147,23 @@ impl Client {
         }
     }
 
+    /// The answer to a call that prints `line 1`, `line 2` and so on, each after the first once there is a
+    /// file for the one before: made when that line is told of.
+    pub(crate) fn answer_line_by_line(&mut self, world: &World, id: i64) -> Value {
+        let is_it = |it: &Value| it["id"] == id && it.get("method").is_none();
+        loop {
+            let message = self.next().unwrap_or_else(|| panic!("no answer to {id}"));
+            if is_it(&message) {
+                return message;
+            }
+            let line = message["params"]["message"].as_str();
+            if let Some(line) = line.filter(|line| line.starts_with("line ")) {
+                world.put(&format!("work/{}", line.replace(' ', "-")), "");
+            }
+            self.others.push_back(message);
+        }
+    }
+
     /// Everything that was put aside.
     pub(crate) fn aside(&mut self) -> Vec<Value> {
         self.others.drain(..).collect()
