@@ -182,7 +182,7 @@ async fn the_deadline_covers_everything() {
         }
         // The best of three: what else the machine does is not what this is about.
         let best = taken.into_iter().min().unwrap();
-        assert!(best >= deadline && best < deadline + SECOND / 5, "{path}: {best:?}");
+        assert!(best >= deadline && best < deadline + SECOND, "{path}: {best:?}");
     }
 }
 
@@ -246,7 +246,15 @@ async fn a_fetch_that_is_dropped_closes_its_connection() {
     let fetcher = fetcher(Settings { ..settings() }, Names::local());
     let target = Target::parse(&site.url("/")).unwrap();
     let fetch = fetcher.fetch(&target, 60 * SECOND, &|_| true);
-    assert!(tokio::time::timeout(SECOND / 5, fetch).await.is_err());
+    let asked = async {
+        while site.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        fetched = fetch => panic!("{fetched:?}"),
+        () = asked => {}
+    }
     tokio::task::spawn_blocking(move || assert!(wait.recv_timeout(5 * SECOND).unwrap()))
         .await
         .unwrap();

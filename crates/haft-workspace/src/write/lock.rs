@@ -270,7 +270,7 @@ mod tests {
     fn writers_that_follow_each_other_are_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let (name, next) = (folder.path().join("a"), folder.path().join("next"));
-        let patience = Duration::from_millis(500);
+        let patience = Duration::from_millis(1500);
         let locked = || {
             let file = fs_err::File::create(&next).unwrap();
             assert!(try_lock(file.file()).unwrap());

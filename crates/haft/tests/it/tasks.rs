@@ -117,11 +117,17 @@ fn a_model_is_told_when_those_in_the_background_end() {
     assert!(!last.contains("Two."), "an answer is a tool's result, never the user's word: {last}");
     assert!(ran.stderr.contains("✓ general look at part two"), "{}", ran.stderr);
     // The same with a wait instead of a word.
-    let both = Turn::call("task", background("explore", "part one"))
-        .and("task", background("explore", "part two"));
+    let both = Turn::call("task", background("general", "part one"))
+        .and("task", background("general", "part two"));
     let model = model_of_two(vec![both, collect.clone(), collect, Turn::say("All.")]);
     let second = world(&model, "");
-    second.haft(&["run", "begin"]).run().done();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| second.haft(&["run", "begin", "--allow-all"]).run().done());
+        // Two of the one that begins, and one of each of the others, which do not end before.
+        assert!(model.hears(4, Duration::from_secs(60)), "{}", model.requests().len());
+        second.put("work/go", "");
+        run.join().unwrap();
+    });
     let results = results(&model, "begin");
     assert!(results[0].contains("You are told when it ends"), "{results:?}");
     assert!(results[2].contains("One.") && results[2].contains("Two."), "{results:?}");
@@ -131,7 +137,8 @@ fn a_model_is_told_when_those_in_the_background_end() {
 }
 
 fn model_of_two(script: Vec<Turn>) -> Model {
-    let part = |answer: &str| vec![read(), Turn::say(answer)];
+    let wait = || bash("until [ -e go ]; do sleep 0.02; done");
+    let part = |answer: &str| vec![wait(), Turn::say(answer)];
     model(script, vec![("part one", part("One.")), ("part two", part("Two."))])
 }
 

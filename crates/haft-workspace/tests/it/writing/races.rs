@@ -139,7 +139,7 @@ fn what_is_saved_between_the_last_look_and_a_durable_rename_is_kept() {
     let ground = scene.prepare();
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| {
-            strace(&ground, scene, "renameat2", "error=EINTR:delay_enter=1500000:when=1")
+            strace(&ground, scene, "renameat2", "error=EINTR:delay_enter=8000000:when=1")
         });
         let is_ready = || {
             let mut others = ground.names().into_iter().filter(|name| name != "a");
@@ -152,8 +152,8 @@ fn what_is_saved_between_the_last_look_and_a_durable_rename_is_kept() {
         }
         // The mode is set last; from here to the rename it is one sync.
         let since = std::time::Instant::now();
-        while since.elapsed() < std::time::Duration::from_millis(300) {
-            std::hint::spin_loop();
+        while since.elapsed() < std::time::Duration::from_secs(3) {
+            std::thread::yield_now();
         }
         fs_err::write(ground.outside().join("saved"), "theirs").unwrap();
         fs_err::rename(ground.outside().join("saved"), ground.file("a")).unwrap();

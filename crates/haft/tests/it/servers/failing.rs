@@ -14,21 +14,21 @@ use crate::world::World;
 
 #[test]
 fn a_server_that_does_not_work_is_reported_and_delays_nobody() {
-    for (mode, says) in [
-        ("dies", "no licence for \\u{1b}[2Jthis machine"),
-        ("silent", "did not answer within 2 s"),
-        ("long", "a message of more than 16 MiB"),
+    for (mode, patience, says) in [
+        ("dies", 30, "no licence for \\u{1b}[2Jthis machine"),
+        ("silent", 2, "did not answer within 2 s"),
+        ("long", 30, "a message of more than 16 MiB"),
     ] {
         let world = World::new();
         let path = world.server();
         world.user_config(&format!(
-            "[mcp.bad]\ncommand = [\"python3\", \"{path}\", \"{mode}\"]\nstart_timeout = 2\n\
+            "[mcp.bad]\ncommand = [\"python3\", \"{path}\", \"{mode}\"]\nstart_timeout = {patience}\n\
              [mcp.good]\ncommand = [\"python3\", \"{path}\"]\n\
              [mcp.missing]\ncommand = [\"no-such-program\"]\n"
         ));
         let started = Instant::now();
         let listed = world.haft(&["tools", "--json"]).run().done().json();
-        assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(20), "{mode}: {:?}", started.elapsed());
         let [bad, good, missing] = [0, 1, 2].map(|index| &listed["servers"][index]);
         assert_eq!(bad["state"], "broken", "{mode}: {bad}");
         assert!(bad["why"].as_str().unwrap().contains(says), "{mode}: {bad}");
@@ -37,7 +37,7 @@ fn a_server_that_does_not_work_is_reported_and_delays_nobody() {
         // What it does not need is not started, so nothing of this is waited for.
         let started = Instant::now();
         world.allowed("good_echo", json!({ "text": "x" })).done();
-        assert!(started.elapsed() < Duration::from_secs(3), "{mode}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
     }
 }
 
