@@ -82,7 +82,9 @@ fn cut(client: &mut Client, random: &mut Random) {
         }
         Cut::Both => {
             let pid = rustix::process::Pid::from_child(&client.child);
+            // Below a `nohup` the signal means nothing to a server that has just begun.
             rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+            client.stdin = None;
             client.child.wait().unwrap();
         }
     }
