@@ -58,6 +58,11 @@ struct Afterwards {
     network: Option<String>,
 }
 
+/// Whether a command is in the network of this name.
+fn is_used(wardens: &HashMap<i32, Afterwards>, name: &str) -> bool {
+    wardens.values().any(|warden| warden.network.as_deref() == Some(name))
+}
+
 impl Afterwards {
     fn clean_up(self) {
         self.placeholders.into_iter().for_each(Placeholder::take_away);
@@ -181,10 +186,8 @@ impl Keeper {
     /// one of its own, or finds out itself why it has none.
     fn shared_network(&mut self, confinement: &Confinement) -> Option<String> {
         let name = confinement.peers.as_ref().filter(|_| confinement.network == Network::Off)?;
-        let used = |name: &str| {
-            self.wardens.values().any(|warden| warden.network.as_deref() == Some(name))
-        };
-        self.networks.get(name, used).ok().map(|_| name.clone())
+        let wardens = &self.wardens;
+        self.networks.get(name, |name| is_used(wardens, name)).ok().map(|_| name.clone())
     }
 
     /// Makes a warden in a network that others are in.
@@ -250,6 +253,9 @@ impl Keeper {
             };
             orphans |= reaped.status != 0;
             self.spare.ended(reaped.pid);
+            if afterwards.network.is_some() {
+                self.networks.forget_idle(|name| is_used(&self.wardens, name));
+            }
             afterwards.clean_up();
         }
         if orphans {

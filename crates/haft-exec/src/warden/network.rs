@@ -45,8 +45,8 @@ impl Networks {
         is_used: impl Fn(&str) -> bool,
     ) -> Result<&Held, Failure> {
         if !self.held.contains_key(name) {
-            self.forget_idle(is_used);
             self.held.insert(name.to_owned(), Held::make()?);
+            self.forget_idle(|other| other == name || is_used(other));
         }
         self.uses += 1;
         let gone = || io::Error::from(io::ErrorKind::NotFound);
@@ -73,12 +73,12 @@ impl Networks {
         sockets
     }
 
-    /// Makes room for one more. It may be more than one that has become idle since the last.
-    fn forget_idle(&mut self, is_used: impl Fn(&str) -> bool) {
+    /// Lets go those that were not used for longest, where more are idle than are kept.
+    pub(super) fn forget_idle(&mut self, is_used: impl Fn(&str) -> bool) {
         let idle = self.held.iter().filter(|(name, _)| !is_used(name));
         let mut idle: Vec<_> = idle.map(|(name, held)| (held.used, name.clone())).collect();
         idle.sort_unstable();
-        let too_many = (idle.len() + 1).saturating_sub(IDLE);
+        let too_many = idle.len().saturating_sub(IDLE);
         for (_, name) in idle.iter().take(too_many) {
             self.held.remove(name);
         }
