@@ -137,7 +137,7 @@ proptest! {
 fn holds(text: &str, edit: &Edit<'_>) {
     let start = Instant::now();
     let outcome = plan(text, &[*edit]);
-    assert!(start.elapsed() < Duration::from_secs(10), "{edit:?}");
+    assert!(start.elapsed() < Duration::from_secs(1), "{edit:?}");
     match outcome {
         Ok(changes) => {
             let applied = apply(text, &changes);

@@ -129,15 +129,11 @@ async fn resources_are_counted() {
 #[tokio::test]
 async fn the_end_does_not_wait_for_time_when_nothing_holds_the_output() {
     let keeper = keeper();
-    let mut took = Vec::new();
-    // On a busy machine some are slow; where time is waited for, all are.
-    while took.len() < 50 {
+    let mut fastest = Duration::MAX;
+    for _ in 0..5 {
         let begin = std::time::Instant::now();
         run(&keeper, &script("echo hi")).await;
-        took.push(begin.elapsed());
-        if begin.elapsed() < Duration::from_millis(90) {
-            return;
-        }
+        fastest = fastest.min(begin.elapsed());
     }
-    panic!("{took:?}");
+    assert!(fastest < Duration::from_millis(90), "{fastest:?}");
 }

@@ -53,10 +53,8 @@ async fn end_hostile_trees(sandbox: Sandbox, count: usize) {
     }
     late.sort();
     eprintln!("{count} trees: back after {:?}, at most {:?}", late[count / 2], late[count - 1]);
-    // The grace of 200 ms and 200 ms more. A busy machine is slower, and slower still where it is waited
-    // for who should be killed.
-    assert!(late[0] < Duration::from_millis(400), "{late:?}");
-    assert!(late[count / 2] < Duration::from_secs(5), "{late:?}");
+    // The grace of 200 ms and 200 ms more. One round may meet a busy machine, most may not.
+    assert!(late[count / 2] < Duration::from_millis(400), "{late:?}");
 }
 
 #[tokio::test]
@@ -107,7 +105,7 @@ async fn dropping_a_process_ends_everything() {
     let process = keeper.spawn(&command).await.unwrap();
     assert!(within(Duration::from_secs(5), || marked(&mark).len() == 3).await);
     drop(process);
-    assert!(within(Duration::from_secs(20), || marked(&mark).is_empty()).await);
+    assert!(within(Duration::from_secs(2), || marked(&mark).is_empty()).await);
 }
 
 #[tokio::test]
@@ -122,7 +120,7 @@ async fn a_killed_warden_leaves_nothing_behind() {
     let mut capture = capture();
     let take = |stream, bytes: &[u8]| capture.push(stream, bytes);
     process.run(take, Patience::default(), pending()).await.unwrap_err();
-    assert!(within(Duration::from_secs(20), || marked(&mark).is_empty()).await);
+    assert!(within(Duration::from_secs(2), || marked(&mark).is_empty()).await);
 }
 
 #[tokio::test]
@@ -176,8 +174,7 @@ async fn whoever_keeps_the_output_is_named_and_not_waited_for() {
     slow.sort();
     let [median, most] = [slow[slow.len() / 2], slow[slow.len() - 1]];
     eprintln!("{} holders: back after {median:?}, at most {most:?}", slow.len());
-    // A busy machine is slower; whoever is waited for takes 1000 s.
-    assert!(slow[slow.len() / 10] < Duration::from_millis(300), "{slow:?}");
+    assert!(median < Duration::from_millis(300), "{slow:?}");
 }
 
 #[tokio::test]
@@ -210,7 +207,7 @@ async fn a_confined_child_is_named_and_ended_too() {
     assert_eq!(done.ended.left[0].name, "sleep");
     assert_eq!(done.ended.left[0].output, Output::Holds);
     drop(process);
-    assert!(within(Duration::from_secs(20), || marked(&mark).is_empty()).await);
+    assert!(within(Duration::from_secs(2), || marked(&mark).is_empty()).await);
 }
 
 #[tokio::test]
@@ -225,7 +222,7 @@ async fn commands_die_with_a_runtime_that_is_killed() {
         runtime.kill().unwrap();
         runtime.wait().unwrap();
         let begin = Instant::now();
-        let gone = within(Duration::from_secs(20), || marked(&mark).is_empty()).await;
+        let gone = within(Duration::from_secs(2), || marked(&mark).is_empty()).await;
         assert!(gone, "{:?}", marked(&mark));
         eprintln!("killed: all gone after {:?}", begin.elapsed());
     }

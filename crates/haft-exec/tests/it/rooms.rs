@@ -146,7 +146,7 @@ async fn settle(keeper: &Keeper) {
     run(keeper, &script("true")).await;
     let is_over = || matches!(below().as_slice(), [spare] if !before.contains(spare));
     assert!(
-        crate::world::within(Duration::from_secs(20), is_over).await,
+        crate::world::within(Duration::from_secs(5), is_over).await,
         "{before:?} {:?}",
         usage()
     );

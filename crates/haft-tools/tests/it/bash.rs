@@ -94,7 +94,7 @@ async fn a_timeout_ends_everything_in_time_and_keeps_what_was_said() {
     let begin = Instant::now();
     let args = json!({ "command": script, "timeout": 2000 });
     let message = world.error("bash", args, "timed_out").await;
-    assert!(begin.elapsed() < Duration::from_secs(12), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     assert!(message.contains("after 2.0 s") && message.contains("begun"), "{message}");
 }
 
@@ -178,7 +178,7 @@ async fn what_is_left_behind_is_told_and_becomes_a_job() {
     let begin = Instant::now();
     let script = "echo now; (until [ -e go ]; do sleep 0.02; done; echo later) &";
     let answer = run(&world, script).await;
-    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert!(begin.elapsed() < Duration::from_secs(5));
     assert!(
         said(&answer).contains("still running: ") && said(&answer).contains("kept as job 1"),
         "{answer}"

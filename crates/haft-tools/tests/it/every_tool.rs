@@ -96,8 +96,8 @@ async fn a_fired_token_ends_any_call_in_time() {
         cancel.cancel();
         let begin = Instant::now();
         world.toolset.execute(world.prepare(tool, args), cancel).await;
-        // The grace, and more for a machine that is busy with other tests.
-        assert!(begin.elapsed() < Duration::from_secs(2), "{tool}: {:?}", begin.elapsed());
+        // The grace, and as much again for a machine that is busy with other tests.
+        assert!(begin.elapsed() < Duration::from_secs(1), "{tool}: {:?}", begin.elapsed());
     }
 }
 

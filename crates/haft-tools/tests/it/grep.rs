@@ -344,8 +344,8 @@ async fn a_cancelled_search_of_a_huge_file_ends_at_once() {
         Instant::now()
     };
     let (settled, cancelled) = tokio::join!(running, stop);
-    // A tenth of a second, and more for a machine that is busy with other tests.
-    assert!(cancelled.elapsed() < Duration::from_secs(2), "{:?}", cancelled.elapsed());
+    // A tenth of a second, and some more for a machine that is busy with other tests.
+    assert!(cancelled.elapsed() < Duration::from_millis(400), "{:?}", cancelled.elapsed());
     assert_eq!(settled.to_json()["error"]["kind"], "cancelled");
 }
 

@@ -182,7 +182,7 @@ async fn the_deadline_covers_everything() {
         }
         // The best of three: what else the machine does is not what this is about.
         let best = taken.into_iter().min().unwrap();
-        assert!(best >= deadline && best < deadline + SECOND, "{path}: {best:?}");
+        assert!(best >= deadline && best < deadline + SECOND / 5, "{path}: {best:?}");
     }
 }
 

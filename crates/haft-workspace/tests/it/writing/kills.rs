@@ -121,7 +121,7 @@ fn a_killed_holder_frees_its_lock_at_once() {
     holder.wait().unwrap();
     let since = Instant::now();
     ground.replace("a", Expected::Content(blake3::hash(&old())), new()).unwrap();
-    assert!(since.elapsed() < Duration::from_secs(5));
+    assert!(since.elapsed() < Duration::from_secs(1));
     assert_eq!(ground.get("a"), new());
 }
 

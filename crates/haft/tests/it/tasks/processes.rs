@@ -155,8 +155,7 @@ fn fifty_agents_at_once_take_little_memory_and_end_together() {
     let readers: BTreeSet<&str> =
         told.iter().filter(has_read).map(|it| it["task"].as_str().unwrap()).collect();
     assert_eq!(readers.len(), 50, "every one is seen at work");
-    // Half a second on a machine that does nothing else; one after the other they would take far longer.
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(memory < 100 * 1024, "{memory} KiB");
     let sessions =
         world.haft(&["sessions", "list", "--json", "--limit", "100"]).run().done().json();
